@@ -1,0 +1,46 @@
+/**
+ * The agent: one run is a stream of events.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Stream from "effect/Stream"
+import type { AgentEvent } from "../domain/AgentEvent.ts"
+import type { AgentError } from "../domain/Failure.ts"
+import type { Part } from "../domain/Message.ts"
+import type { RunPermissionMode } from "../domain/Permission.ts"
+import type { Effort } from "../domain/StreamEvent.ts"
+
+/** @since 0.1.0 @category models */
+export interface RunInput {
+  readonly prompt: string | ReadonlyArray<Part>
+  /** Absent = a new session. */
+  readonly session_id?: string
+  /** `provider/model` or a bare model; absent = the configured one. */
+  readonly model?: string
+  readonly effort?: Effort
+  readonly permission_mode?: RunPermissionMode
+  /** Model requests of this run; default 100 (reading 2.8). */
+  readonly max_turns?: number
+  readonly max_cost_usd?: number
+  /** Appended to the system prompt. */
+  readonly system_prompt_append?: string
+}
+
+/** @since 0.1.0 @category models */
+export interface AgentService {
+  /**
+   * Starts a run and streams its events, buffered by 256, in order, ending after the one terminal event. Fails only
+   * when the run could not start or be recorded. Closing the stream interrupts the run; `interrupt` lets it end with
+   * `run.cancelled` instead. Either way every started tool call is settled in the session record.
+   */
+  readonly run: (input: RunInput) => Stream.Stream<AgentEvent, AgentError>
+  /** Stops the session's run, if there is one; returns after it has settled. */
+  readonly interrupt: (session_id: string, reason?: string) => Effect.Effect<void>
+  /** Input while a run is on: `steer` reaches the model at the next turn boundary, `follow_up` after the run's answer. */
+  readonly send: (session_id: string, content: string, kind: "steer" | "follow_up") => Effect.Effect<boolean>
+}
+
+/** @since 0.1.0 @category services */
+export class Agent extends Context.Tag("@hanzo/dev/agent/Agent")<Agent, AgentService>() {}

@@ -1,0 +1,181 @@
+/**
+ * What the loop says: one line of `--output-format stream-json` as it stands. A run has exactly one terminal event,
+ * its last; ends of items, settlements and terminals are stored before they are offered, deltas are live only.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { ReasoningReplay } from "./Message.ts"
+import { PermissionMode, RunPermissionMode } from "./Permission.ts"
+import { JsonObject, ToolResult } from "./Tool.ts"
+import { Usage } from "./Usage.ts"
+
+const RunErrorSchema = Schema.Struct({
+  code: Schema.String,
+  message: Schema.String,
+  status: Schema.optional(Schema.Number),
+  request_id: Schema.optional(Schema.String),
+  retry_after_ms: Schema.optional(Schema.Number)
+})
+
+const event = <const T extends string, F extends Schema.Struct.Fields>(type: T, fields: F) =>
+  Schema.Struct({ type: Schema.Literal(type), ...fields })
+
+/** @since 0.1.0 @category schemas */
+export const RunStarted = event("run.started", {
+  model: Schema.String,
+  cwd: Schema.String,
+  permission_mode: RunPermissionMode,
+  tools: Schema.Array(Schema.String)
+})
+/** `turn` counts model requests of the run from 1; a retry keeps its number. @since 0.1.0 @category schemas */
+export const TurnStarted = event("turn.started", { turn: Schema.Number })
+/** @since 0.1.0 @category schemas */
+export const TextDelta = event("text.delta", { item_id: Schema.String, text: Schema.String })
+/** @since 0.1.0 @category schemas */
+export const ReasoningTextDelta = event("reasoning.delta", { item_id: Schema.String, text: Schema.String })
+/** @since 0.1.0 @category schemas */
+export const ItemCompleted = event("item.completed", {
+  item_id: Schema.String,
+  item: Schema.Union(
+    Schema.Struct({ type: Schema.Literal("message"), text: Schema.String, refusal: Schema.optional(Schema.Boolean) }),
+    Schema.Struct({ type: Schema.Literal("reasoning"), text: Schema.String, replay: Schema.optional(ReasoningReplay) }),
+    Schema.Struct({
+      type: Schema.Literal("tool_call"),
+      call_id: Schema.String,
+      name: Schema.String,
+      arguments: Schema.String
+    })
+  )
+})
+/** What the broken attempt had shown is void; none of its tool calls has run. @since 0.1.0 @category schemas */
+export const ItemWithdrawn = event("item.withdrawn", { item_ids: Schema.Array(Schema.String), reason: Schema.String })
+/** @since 0.1.0 @category schemas */
+export const ToolStarted = event("tool.started", { call_id: Schema.String, tool: Schema.String, input: JsonObject })
+/** Live output of a running tool, in the order it came. @since 0.1.0 @category schemas */
+export const ToolOutput = event("tool.output", { call_id: Schema.String, text: Schema.String })
+/** The settlement: exactly one for every `tool.started`. @since 0.1.0 @category schemas */
+export const ToolCompleted = event("tool.completed", {
+  call_id: Schema.String,
+  tool: Schema.String,
+  result: ToolResult,
+  duration_ms: Schema.Number,
+  interrupted: Schema.optional(Schema.Boolean)
+})
+/** @since 0.1.0 @category schemas */
+export const PermissionAsked = event("permission.asked", {
+  call_id: Schema.String,
+  tool: Schema.String,
+  subject: Schema.optional(Schema.String)
+})
+/** `decided_by`: rule, default, session, user, prompter:NAME, mode, no_prompter. @since 0.1.0 @category schemas */
+export const PermissionDecided = event("permission.decided", {
+  call_id: Schema.String,
+  tool: Schema.String,
+  mode: PermissionMode,
+  decided_by: Schema.String,
+  rule_matched: Schema.NullOr(Schema.String),
+  reason: Schema.NullOr(Schema.String)
+})
+/** @since 0.1.0 @category schemas */
+export const HookCompleted = event("hook.completed", {
+  call_id: Schema.NullOr(Schema.String),
+  event: Schema.String,
+  hook: Schema.Number,
+  decision: Schema.Literal("allow", "deny", "error"),
+  reason: Schema.String,
+  duration_ms: Schema.Number
+})
+/** A wait before the next attempt, announced before it begins. @since 0.1.0 @category schemas */
+export const Retry = event("retry", {
+  attempt: Schema.Number,
+  max_attempts: Schema.Number,
+  delay_ms: Schema.Number,
+  reason: Schema.String,
+  message: Schema.String
+})
+/** @since 0.1.0 @category schemas */
+export const Compaction = event("compaction", {
+  compacted_count: Schema.Number,
+  tokens_saved: Schema.Number,
+  over_budget: Schema.Boolean,
+  fallback: Schema.Boolean
+})
+/** Usage of one finished response, and of the run so far. @since 0.1.0 @category schemas */
+export const UsageReported = event("usage", {
+  turn: Schema.Number,
+  usage: Usage,
+  total: Usage,
+  cost_usd: Schema.NullOr(Schema.Number)
+})
+/** Something the user should know that is not an error of the run. @since 0.1.0 @category schemas */
+export const Notice = event("notice", { code: Schema.String, message: Schema.String })
+
+const terminal = {
+  result: Schema.String,
+  usage: Usage,
+  cost_usd: Schema.NullOr(Schema.Number),
+  turns: Schema.Number,
+  exit_code: Schema.Number
+}
+/** @since 0.1.0 @category schemas */
+export const RunCompleted = event("run.completed", { ...terminal, stop_reason: Schema.String })
+/** @since 0.1.0 @category schemas */
+export const RunFailed = event("run.failed", { ...terminal, error: RunErrorSchema })
+/** @since 0.1.0 @category schemas */
+export const RunCancelled = event("run.cancelled", { ...terminal, reason: Schema.String })
+
+/** An event without its envelope. @since 0.1.0 @category schemas */
+export const AgentEventBody = Schema.Union(
+  RunStarted,
+  TurnStarted,
+  TextDelta,
+  ReasoningTextDelta,
+  ItemCompleted,
+  ItemWithdrawn,
+  ToolStarted,
+  ToolOutput,
+  ToolCompleted,
+  PermissionAsked,
+  PermissionDecided,
+  HookCompleted,
+  Retry,
+  Compaction,
+  UsageReported,
+  Notice,
+  RunCompleted,
+  RunFailed,
+  RunCancelled
+)
+/** @since 0.1.0 @category models */
+export type AgentEventBody = typeof AgentEventBody.Type
+
+/** @since 0.1.0 @category models */
+export interface EventEnvelope {
+  readonly v: 1
+  /** Dense from 0 within a run. */
+  readonly seq: number
+  readonly session_id: string
+  readonly run_id: string
+}
+
+const Envelope = Schema.Struct({
+  v: Schema.Literal(1),
+  seq: Schema.Number,
+  session_id: Schema.String,
+  run_id: Schema.String
+})
+
+/** @since 0.1.0 @category schemas */
+export const AgentEvent = Schema.extend(Envelope, AgentEventBody)
+/** @since 0.1.0 @category models */
+export type AgentEvent = EventEnvelope & AgentEventBody
+
+/** @since 0.1.0 @category models */
+export type TerminalEvent =
+  & EventEnvelope
+  & (typeof RunCompleted.Type | typeof RunFailed.Type | typeof RunCancelled.Type)
+
+/** @since 0.1.0 @category combinators */
+export const isTerminal = (e: AgentEvent): e is TerminalEvent =>
+  e.type === "run.completed" || e.type === "run.failed" || e.type === "run.cancelled"

@@ -1,0 +1,45 @@
+/**
+ * What a tool may do: rules, modes and the chain of prompters (readings 2.3, 2.4, 7).
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { AgentEventBody } from "../domain/AgentEvent.ts"
+import type { RunPermissionMode, Verdict } from "../domain/Permission.ts"
+import type { JsonObject } from "../domain/Tool.ts"
+
+/** What `accept-edits` and `plan` look at. @since 0.1.0 @category models */
+export type ToolKind = "read" | "edit" | "execute" | "network" | "other"
+
+/** @since 0.1.0 @category models */
+export interface PermissionRequest {
+  readonly tool_name: string
+  readonly input: JsonObject
+  /** Canonical subjects (paths, the command line, the URL); every one of them must be allowed. */
+  readonly subjects: ReadonlyArray<string>
+  readonly kind: ToolKind
+  readonly read_only: boolean
+  /** All subjects are paths inside the workspace. */
+  readonly inside_workspace: boolean
+  readonly session_id: string
+  readonly call_id: string
+  readonly mode: RunPermissionMode
+  readonly report: (event: AgentEventBody) => Effect.Effect<void>
+}
+
+/** @since 0.1.0 @category models */
+export type Authorization =
+  | { readonly allowed: true; readonly decided_by: string }
+  | { readonly allowed: false; readonly decided_by: string; readonly reason: string }
+
+/** @since 0.1.0 @category models */
+export interface PermissionsService {
+  /** Evaluates, asks when it must, reports `permission.asked` and `permission.decided`. Never fails; a defect denies. */
+  readonly authorize: (request: PermissionRequest) => Effect.Effect<Authorization>
+  /** The rules alone, without mode and prompter. */
+  readonly evaluate: (tool_name: string, subject?: string) => Verdict
+}
+
+/** @since 0.1.0 @category services */
+export class Permissions extends Context.Tag("@hanzo/dev/permissions/Permissions")<Permissions, PermissionsService>() {}

@@ -1,0 +1,70 @@
+/**
+ * From a model's name to everything a request needs: provider, protocol, address, key, limits, price.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { Price } from "../config/Schema.ts"
+import type { Effort } from "../domain/StreamEvent.ts"
+import type { ModelTraits, ProtocolName } from "../protocol/Protocol.ts"
+
+/**
+ * Exit code 2 for all of these: `no_credential`, `unknown_provider`, `unknown_model`, `bad_url`,
+ * `protocol_not_offered`, `unknown_scenario`, `bad_scenario`.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ModelError extends Schema.TaggedError<ModelError>("@hanzo/dev/provider/ModelError")("ModelError", {
+  reason: Schema.Literal(
+    "no_credential",
+    "unknown_provider",
+    "unknown_model",
+    "bad_url",
+    "protocol_not_offered",
+    "unknown_scenario",
+    "bad_scenario"
+  ),
+  message: Schema.String
+}) {}
+
+/** Milliseconds; 0 = off. @since 0.1.0 @category models */
+export interface Limits {
+  readonly connect_ms: number
+  readonly headers_ms: number
+  readonly idle_ms: number
+}
+
+/** @since 0.1.0 @category models */
+export interface RetryPolicy {
+  readonly max_retries: number
+  readonly base_ms: number
+  readonly max_ms: number
+  readonly retry_after_cap_ms: number
+}
+
+/** @since 0.1.0 @category models */
+export interface ResolvedModel {
+  /** `provider/model`, as shown and stored. */
+  readonly name: string
+  readonly provider: string
+  readonly model: string
+  readonly protocol: ProtocolName | "scripted"
+  readonly origin: string
+  readonly traits: ModelTraits
+  readonly price: Price | null
+  readonly effort?: Effort
+  readonly limits: Limits
+  readonly retry: RetryPolicy
+}
+
+/** @since 0.1.0 @category models */
+export interface ModelsService {
+  /** A name as the user gave it; absent = the configured model of the provider that reading 13.2 chooses. */
+  readonly resolve: (name?: string) => Effect.Effect<ResolvedModel, ModelError>
+}
+
+/** @since 0.1.0 @category services */
+export class Models extends Context.Tag("@hanzo/dev/provider/Models")<Models, ModelsService>() {}

@@ -1,0 +1,47 @@
+/**
+ * The shape of a native tool. A call goes in two steps, so that what was approved is what runs (reading 2.3):
+ * `prepare` decodes the input and resolves paths without side effects, the Guard decides, `run` acts on exactly that.
+ *
+ * @since 0.1.0
+ */
+import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { JsonObject, ToolDef, ToolResult } from "../domain/Tool.ts"
+import type { ToolKind } from "../permissions/Permissions.ts"
+
+/**
+ * Why a call failed, in words for the model: what was wrong and what to do. `output` is what came before.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ToolFailure extends Schema.TaggedError<ToolFailure>("@hanzo/dev/tools/ToolFailure")("ToolFailure", {
+  message: Schema.String,
+  output: Schema.optional(Schema.String)
+}) {}
+
+/** @since 0.1.0 @category models */
+export interface ToolRun {
+  readonly session_id: string
+  readonly call_id: string
+  /** Live output for the user, in order; never fails. */
+  readonly emit: (text: string) => Effect.Effect<void>
+}
+
+/** @since 0.1.0 @category models */
+export interface PreparedCall {
+  /** What rules match against (reading 7.5): canonical paths, the command line, the URL; empty for tools without. */
+  readonly subjects: ReadonlyArray<string>
+  /** All subjects are paths inside the workspace. */
+  readonly inside_workspace: boolean
+  readonly run: (run: ToolRun) => Effect.Effect<ToolResult, ToolFailure>
+}
+
+/** @since 0.1.0 @category models */
+export interface NativeTool {
+  readonly definition: ToolDef
+  readonly kind: ToolKind
+  readonly read_only: boolean
+  /** Fails with what is wrong in the input; the message names the field. */
+  readonly prepare: (input: JsonObject) => Effect.Effect<PreparedCall, ToolFailure>
+}
