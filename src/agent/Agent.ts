@@ -5,12 +5,14 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import type * as Stream from "effect/Stream"
 import type { AgentEvent } from "../domain/AgentEvent.ts"
 import type { AgentError } from "../domain/Failure.ts"
 import type { Part } from "../domain/Message.ts"
 import type { RunPermissionMode } from "../domain/Permission.ts"
 import type { Effort } from "../domain/StreamEvent.ts"
+import * as Coordinator from "./Coordinator.ts"
 
 /** @since 0.1.0 @category models */
 export interface RunInput {
@@ -43,4 +45,6 @@ export interface AgentService {
 }
 
 /** @since 0.1.0 @category services */
-export class Agent extends Context.Tag("@hanzo/dev/agent/Agent")<Agent, AgentService>() {}
+export class Agent extends Context.Tag("@hanzo/dev/agent/Agent")<Agent, AgentService>() {
+  static readonly layer = Layer.effect(Agent, Coordinator.make)
+}

@@ -5,9 +5,11 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import type { RunPermissionMode, Verdict } from "../domain/Permission.ts"
 import type { JsonObject } from "../domain/Tool.ts"
+import * as PermissionsLive from "./PermissionsLive.ts"
 
 /** What `accept-edits` and `plan` look at. @since 0.1.0 @category models */
 export type ToolKind = "read" | "edit" | "execute" | "network" | "other"
@@ -42,4 +44,6 @@ export interface PermissionsService {
 }
 
 /** @since 0.1.0 @category services */
-export class Permissions extends Context.Tag("@hanzo/dev/permissions/Permissions")<Permissions, PermissionsService>() {}
+export class Permissions extends Context.Tag("@hanzo/dev/permissions/Permissions")<Permissions, PermissionsService>() {
+  static readonly layer = Layer.effect(Permissions, PermissionsLive.make)
+}

@@ -1,0 +1,262 @@
+/**
+ * One run a session: starts it, stops it, hands it input, writes its terminal. Home of `Agent.layer`'s service.
+ *
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Mailbox from "effect/Mailbox"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { Config } from "../config/Config.ts"
+import type { AgentEvent, AgentEventBody } from "../domain/AgentEvent.ts"
+import { AgentError, ExitCode } from "../domain/Failure.ts"
+import { Ids } from "../domain/Ids.ts"
+import { toolCallsOf } from "../domain/Message.ts"
+import { PermissionPrompter } from "../domain/Permission.ts"
+import { ApiClient } from "../domain/StreamEvent.ts"
+import { ToolExecutor } from "../domain/Tool.ts"
+import * as Usage from "../domain/Usage.ts"
+import { Workspace } from "../domain/Workspace.ts"
+import { Environment } from "../platform/Environment.ts"
+import { type ModelError, Models } from "../provider/Models.ts"
+import { SessionStore, type StorageError } from "../storage/SessionStore.ts"
+import type { AgentService, RunInput } from "./Agent.ts"
+import * as Loop from "./Loop.ts"
+import type { RunContext, RunServices } from "./RunContext.ts"
+
+/** Model requests of one prompt unless said otherwise (reading 2.8). @since 0.1.0 @category constants */
+export const defaultMaxTurns = 100
+
+/** Events a slow consumer may lie behind before the run waits for it. */
+const mailboxCapacity = 256
+
+interface ActiveRun {
+  readonly cancel: Deferred.Deferred<string>
+  readonly ended: Deferred.Deferred<void>
+  readonly steering: Array<string>
+  readonly followUps: Array<string>
+}
+
+const storageError = (error: StorageError): AgentError =>
+  new AgentError({ reason: "storage", message: error.message, cause: error })
+
+const modelError = (error: ModelError): AgentError =>
+  new AgentError({ reason: "model", message: error.message, cause: error })
+
+/** @since 0.1.0 @category constructors */
+export const make = Effect.gen(function*() {
+  const models = yield* Models
+  const config = yield* Config
+  const environment = yield* Environment
+  const services: RunServices = {
+    api: yield* ApiClient,
+    tools: yield* ToolExecutor,
+    store: yield* SessionStore,
+    prompters: yield* PermissionPrompter,
+    ids: yield* Ids,
+    workspace: yield* Workspace
+  }
+  const { ids, store, workspace } = services
+  const active = new Map<string, ActiveRun>()
+
+  /** The session, its history and the run's own row; nothing of the run exists before this has succeeded. */
+  const open = (input: RunInput) =>
+    Effect.gen(function*() {
+      const empty = typeof input.prompt === "string" ? input.prompt.trim() === "" : input.prompt.length === 0
+      if (empty) return yield* new AgentError({ reason: "invalid_input", message: "the prompt is empty" })
+      const model = yield* Effect.mapError(models.resolve(input.model), modelError)
+      const session_id = input.session_id ?? (yield* ids.session)
+      if (active.has(session_id)) {
+        return yield* new AgentError({ reason: "session_busy", message: `session ${session_id} has a run already` })
+      }
+      if (input.session_id === undefined) {
+        yield* store.create({ id: session_id, workspace: workspace.root, provider: model.provider, model: model.model })
+      } else if (Option.isNone(yield* store.get(session_id))) {
+        return yield* new AgentError({
+          reason: "session_not_found",
+          message: `there is no session ${session_id}; \`hanzo-dev sessions list --all\` shows what there is`
+        })
+      }
+      const messages = yield* store.history(session_id)
+      const run_id = yield* ids.run
+      yield* store.beginRun({ id: run_id, session_id, model: model.name })
+      return { model, session_id, run_id, messages: [...messages] }
+    }).pipe(Effect.catchTag("StorageError", (error) => Effect.fail(storageError(error))))
+
+  // Uninterruptible as a whole: from the moment the session counts as busy, the driver that frees it must come to be.
+  const start = (input: RunInput): Effect.Effect<Stream.Stream<AgentEvent, AgentError>, AgentError, Scope.Scope> =>
+    Effect.uninterruptible(Effect.gen(function*() {
+      const mailbox = yield* Mailbox.make<AgentEvent, AgentError>({ capacity: mailboxCapacity })
+      const run: ActiveRun = {
+        cancel: yield* Deferred.make<string>(),
+        ended: yield* Deferred.make<void>(),
+        steering: [],
+        followUps: []
+      }
+      const opened = yield* open(input)
+      active.set(opened.session_id, run)
+      const { model, run_id, session_id } = opened
+
+      let seq = 0
+      let refusedUnasked = false
+      const emit = (bodies: ReadonlyArray<AgentEventBody>): Effect.Effect<void> =>
+        Effect.suspend(() => {
+          if (bodies.length === 0) return Effect.void
+          const events = bodies.map((body): AgentEvent => {
+            if (body.type === "permission.decided" && body.decided_by === "no_prompter") refusedUnasked = true
+            return { v: 1, seq: seq++, session_id, run_id, ...body }
+          })
+          return mailbox.offerAll(events)
+        })
+
+      let items = 0
+      const stem = run_id.slice(run_id.indexOf("_") + 1)
+      const used = new Set<string>()
+      for (const message of opened.messages) for (const call of toolCallsOf(message)) used.add(call.id)
+      const context: RunContext = {
+        ...services,
+        session_id,
+        run_id,
+        model,
+        permission_mode: input.permission_mode ?? "default",
+        send: {
+          model: model.name,
+          session_id,
+          ...(input.effort === undefined ? {} : { effort: input.effort })
+        },
+        max_turns: input.max_turns ?? defaultMaxTurns,
+        max_cost_usd: input.max_cost_usd ?? null,
+        emit,
+        nextItemId: () => `item_${stem}_${items++}`,
+        claimCallId: (id) => {
+          let unique = id === "" ? `call_${stem}_${used.size}` : id
+          for (let n = 2; used.has(unique); n++) unique = `${id}_${n}`
+          used.add(unique)
+          return unique
+        }
+      }
+      const state: Loop.RunState = {
+        messages: opened.messages,
+        turns: 0,
+        usage: Usage.empty,
+        cost_usd: model.price === null ? null : 0,
+        result: "",
+        inputs: 0
+      }
+      const inbox: Loop.Inbox = {
+        takeSteering: () => run.steering.splice(0),
+        takeFollowUp: () => run.followUps.shift()
+      }
+
+      const work = Effect.gen(function*() {
+        const tools = yield* services.tools.definitions
+        yield* emit([{
+          type: "run.started",
+          model: model.name,
+          cwd: workspace.cwd,
+          permission_mode: context.permission_mode,
+          tools: tools.map((tool) => tool.name)
+        }])
+        yield* Loop.appendUser(context, state, input.prompt)
+        return yield* Loop.run(context, state, inbox, {
+          custom_instructions: config.config.custom_instructions,
+          append: input.system_prompt_append ?? "",
+          os: environment.os
+        })
+      })
+
+      const summary = () => ({ result: state.result, usage: state.usage, cost_usd: state.cost_usd, turns: state.turns })
+
+      const terminalOf = (exit: Exit.Exit<Loop.RunOutcome, StorageError>, reason: string) => {
+        if (Exit.isSuccess(exit)) {
+          const outcome = exit.value
+          return outcome._tag === "Completed"
+            ? {
+              status: "completed" as const,
+              event: {
+                type: "run.completed" as const,
+                ...summary(),
+                exit_code: refusedUnasked ? ExitCode.no_prompter : ExitCode.done,
+                stop_reason: outcome.stop_reason
+              }
+            }
+            : {
+              status: "failed" as const,
+              error: outcome.error,
+              event: { type: "run.failed" as const, ...summary(), exit_code: outcome.exit_code, error: outcome.error }
+            }
+        }
+        const failure = Cause.failureOption(exit.cause)
+        if (Option.isNone(failure) && Cause.isInterrupted(exit.cause)) {
+          return {
+            status: "cancelled" as const,
+            event: { type: "run.cancelled" as const, ...summary(), exit_code: ExitCode.interrupted, reason }
+          }
+        }
+        const error = Option.isSome(failure)
+          ? { code: "storage", message: `the session could not be recorded: ${failure.value.message}` }
+          : { code: "internal", message: "hanzo-dev failed; this is a bug, the log has the details" }
+        return {
+          status: "failed" as const,
+          error,
+          event: { type: "run.failed" as const, ...summary(), exit_code: ExitCode.failed, error }
+        }
+      }
+
+      const driver = Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function*() {
+          const fiber = yield* Effect.fork(restore(work))
+          // Either the work ends by itself, or someone asks for its end, or the consumer has gone and this fiber is interrupted.
+          const ended = yield* restore(
+            Effect.raceFirst(Effect.as(Fiber.await(fiber), "consumer gone"), Deferred.await(run.cancel))
+          ).pipe(Effect.exit)
+          yield* Fiber.interrupt(fiber)
+          const exit = yield* Fiber.await(fiber)
+          if (Exit.isFailure(exit) && Cause.isDie(exit.cause)) yield* Effect.logError(Cause.pretty(exit.cause))
+          const terminal = terminalOf(exit, Exit.isSuccess(ended) ? ended.value : "consumer gone")
+          // Stored first, then offered.
+          yield* store.endRun(run_id, {
+            status: terminal.status,
+            turns: state.turns,
+            exit_code: terminal.event.exit_code,
+            ...(terminal.error === undefined ? {} : { error: terminal.error })
+          }).pipe(Effect.catchAll((error) => Effect.logError(error.message)))
+          yield* emit([terminal.event])
+        })
+      ).pipe(
+        Effect.ensuring(Effect.suspend(() => {
+          active.delete(session_id)
+          return Deferred.succeed(run.ended, undefined)
+        }))
+      )
+
+      yield* driver.pipe(Effect.interruptible, Mailbox.into(mailbox), Effect.forkScoped)
+      // Registered last, so that it runs first: a consumer that stops early must not leave the driver waiting in offer.
+      yield* Effect.addFinalizer(() => mailbox.shutdown)
+      return Mailbox.toStream(mailbox)
+    }))
+
+  const service: AgentService = {
+    run: (input) => Stream.unwrapScoped(start(input)),
+    interrupt: (session_id, reason) =>
+      Effect.suspend(() => {
+        const run = active.get(session_id)
+        return run === undefined
+          ? Effect.void
+          : Effect.zipRight(Deferred.succeed(run.cancel, reason ?? "interrupted"), Deferred.await(run.ended))
+      }),
+    send: (session_id, content, kind) =>
+      Effect.sync(() => {
+        const run = active.get(session_id)
+        if (run === undefined) return false
+        ;(kind === "steer" ? run.steering : run.followUps).push(content)
+        return true
+      })
+  }
+  return service
+})

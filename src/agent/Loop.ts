@@ -1,0 +1,272 @@
+/**
+ * The driver: input, attempt, outcome, tools, again; retries and limits. Policy only, the attempt has none.
+ *
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Backoff from "../domain/Backoff.ts"
+import { type ApiError, ExitCode, type RunError } from "../domain/Failure.ts"
+import type { Message, Part } from "../domain/Message.ts"
+import { text } from "../domain/Message.ts"
+import * as Usage from "../domain/Usage.ts"
+import { classify } from "../provider/Retry.ts"
+import type { Entry, StorageError } from "../storage/SessionStore.ts"
+import * as Attempt from "./Attempt.ts"
+import * as Limits from "./Limits.ts"
+import type { RunContext } from "./RunContext.ts"
+import * as SystemPrompt from "./SystemPrompt.ts"
+import * as ToolRuns from "./ToolRuns.ts"
+import { repair } from "./Transcript.ts"
+
+/** What a run has come to; owned and changed by the driver fiber alone. @since 0.1.0 @category models */
+export interface RunState {
+  messages: Array<Message>
+  turns: number
+  usage: Usage.Usage
+  cost_usd: number | null
+  /** Text of the last answer. */
+  result: string
+  inputs: number
+}
+
+/** @since 0.1.0 @category models */
+export type RunOutcome =
+  | { readonly _tag: "Completed"; readonly stop_reason: string }
+  | { readonly _tag: "Failed"; readonly error: RunError; readonly exit_code: ExitCode }
+
+/** Input that came while the run was on; `take` empties the queue. @since 0.1.0 @category models */
+export interface Inbox {
+  readonly takeSteering: () => ReadonlyArray<string>
+  readonly takeFollowUp: () => string | undefined
+}
+
+/** How often the loop goes on by itself after an answer that the provider cut short. */
+const continuationLimit = 3
+
+const failed = (code: string, message: string, exit_code: ExitCode): RunOutcome => ({
+  _tag: "Failed",
+  error: { code, message },
+  exit_code
+})
+
+const exitOf = (error: ApiError): ExitCode =>
+  error.reason === "context_too_long"
+    ? ExitCode.limit
+    : error.reason === "refused"
+    ? ExitCode.failed
+    : ExitCode.provider
+
+const fromApiError = (error: ApiError, message: string): RunOutcome => ({
+  _tag: "Failed",
+  error: {
+    code: error.reason,
+    message,
+    ...(error.status === undefined ? {} : { status: error.status }),
+    ...(error.request_id === undefined ? {} : { request_id: error.request_id }),
+    ...(error.retry_after_ms === undefined ? {} : { retry_after_ms: error.retry_after_ms })
+  },
+  exit_code: exitOf(error)
+})
+
+/** @since 0.1.0 @category combinators */
+export const appendUser = (
+  context: RunContext,
+  state: RunState,
+  content: string | ReadonlyArray<Part>
+): Effect.Effect<void, StorageError> =>
+  Effect.suspend(() => {
+    const message: Message = { role: "user", content: typeof content === "string" ? [text(content)] : content }
+    const entry: Entry = {
+      key: `user:${context.run_id}:${state.inputs}`,
+      run_id: context.run_id,
+      turn: state.turns,
+      message
+    }
+    return Effect.tap(context.store.append(context.session_id, [entry]), () => {
+      state.inputs++
+      state.messages.push(message)
+    })
+  })
+
+/** One answer with as many attempts as the policy allows; each wait is an event before it begins. */
+const answer = (
+  context: RunContext,
+  state: RunState,
+  request: { readonly messages: ReadonlyArray<Message>; readonly tools: Parameters<typeof Attempt.run>[1]["tools"] }
+): Effect.Effect<Extract<Attempt.AttemptOutcome, { _tag: "Answered" }> | RunOutcome, StorageError> =>
+  Effect.gen(function*() {
+    const policy = context.model.retry
+    const waits = yield* Backoff.waits(policy)
+    for (let number = 1;; number++) {
+      const outcome = yield* Attempt.run(context, { turn: state.turns, number, ...request })
+      yield* account(context, state, outcome.usage)
+      if (outcome._tag === "Answered") return outcome
+      const decision = classify(outcome.error, policy)
+      if (decision._tag === "Fatal") return fromApiError(outcome.error, decision.reason)
+      const delay = yield* waits.next
+      if (delay === null) {
+        return fromApiError(
+          outcome.error,
+          `${outcome.error.message} (gave up after ${policy.max_retries} ${
+            policy.max_retries === 1 ? "retry" : "retries"
+          })`
+        )
+      }
+      const delay_ms = Math.max(decision.min_delay_ms, delay)
+      yield* context.emit([{
+        type: "retry",
+        attempt: number,
+        max_attempts: policy.max_retries,
+        delay_ms,
+        reason: outcome.error.reason,
+        message: outcome.error.message
+      }])
+      yield* Effect.sleep(delay_ms)
+    }
+  })
+
+const account = (context: RunContext, state: RunState, usage: Usage.Usage | null): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    if (usage === null) return Effect.void
+    state.usage = Usage.add(state.usage, usage)
+    const cost = Limits.costOf(usage, context.model.price)
+    if (cost !== null) state.cost_usd = (state.cost_usd ?? 0) + cost
+    return context.emit([{ type: "usage", turn: state.turns, usage, total: state.usage, cost_usd: state.cost_usd }])
+  })
+
+/** Asks whether to go on with a call that keeps giving the same result (reading 2.8). */
+const mayRepeat = (context: RunContext, call: ToolRuns.Settled["call"]): Effect.Effect<boolean> =>
+  Effect.gen(function*() {
+    for (const prompter of context.prompters) {
+      const decision = yield* prompter.requestPermission(call.name, call.input, {
+        session_id: context.session_id,
+        call_id: call.id,
+        rule: "doom_loop",
+        subject: `the same call gave the same result ${Limits.repetitionLimit} times running; go on?`
+      }).pipe(Effect.catchAllDefect(() => Effect.succeed({ decision: "escalate" } as const)))
+      if (decision.decision !== "escalate") return decision.decision === "allow"
+    }
+    return false
+  })
+
+/** The system prompt of this run. @since 0.1.0 @category combinators */
+export const systemPrompt = (
+  context: RunContext,
+  settings: { readonly custom_instructions: string; readonly append: string; readonly os: string },
+  tools: ReadonlyArray<string>
+): Effect.Effect<string> =>
+  Effect.map(Clock.currentTimeMillis, (now) =>
+    SystemPrompt.make({
+      root: context.workspace.root,
+      cwd: context.workspace.cwd,
+      platform: settings.os,
+      date: new Date(now).toISOString().slice(0, 10),
+      tools,
+      permission_mode: context.permission_mode,
+      custom_instructions: settings.custom_instructions,
+      append: settings.append
+    }))
+
+/**
+ * Runs until the model has answered, a limit is reached or the provider fails for good. Interruption leaves every call
+ * settled.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const run = (
+  context: RunContext,
+  state: RunState,
+  inbox: Inbox,
+  settings: { readonly custom_instructions: string; readonly append: string; readonly os: string }
+): Effect.Effect<RunOutcome, StorageError> =>
+  Effect.gen(function*() {
+    const tools = yield* context.tools.definitions
+    const system: Message = {
+      role: "system",
+      content: yield* systemPrompt(context, settings, tools.map((tool) => tool.name))
+    }
+    let repetition = Limits.noRepetition
+    let continuations = 0
+
+    while (true) {
+      for (const steering of inbox.takeSteering()) yield* appendUser(context, state, steering)
+      if (state.turns >= context.max_turns) {
+        return failed("max_turns", `stopped after ${context.max_turns} model requests (--max-turns)`, ExitCode.limit)
+      }
+      state.turns++
+      yield* context.emit([{ type: "turn.started", turn: state.turns }])
+      const outcome = yield* answer(context, state, { messages: [system, ...repair(state.messages)], tools })
+      if (outcome._tag !== "Answered") return outcome
+      if (outcome.message.content.length > 0) state.messages.push(outcome.message)
+      if (outcome.text !== "") state.result = outcome.text
+
+      const overCost = context.max_cost_usd !== null && state.cost_usd !== null &&
+        state.cost_usd >= context.max_cost_usd
+      const cut = outcome.stop_reason === "max_tokens" || outcome.stop_reason === "context_window"
+      if (outcome.calls.length > 0) {
+        const why = overCost
+          ? "not run: the cost limit of this run was reached"
+          : cut
+          ? "not run: the answer was cut off at the output limit before the calls were complete; make smaller calls"
+          : outcome.stop_reason === "refusal"
+          ? "not run: the answer ended in a refusal"
+          : null
+        // Once the calls are recorded nothing may come between them and their results but an interrupt, which settles them.
+        const settled = why === null
+          ? yield* ToolRuns.runAll(context, state.turns, outcome.calls)
+          : yield* ToolRuns.settleUnstarted(context, state.turns, outcome.calls, why)
+        for (const { call, result } of settled) state.messages.push(ToolRuns.resultMessage(call, result))
+        if (why === null) {
+          repetition = Limits.observe(repetition, settled)
+          const last = settled.at(-1)
+          if (repetition.count >= Limits.repetitionLimit && last !== undefined) {
+            if (!(yield* mayRepeat(context, last.call))) {
+              return failed(
+                "doom_loop",
+                `${last.call.name} was called ${Limits.repetitionLimit} times running with the same arguments and the same result`,
+                ExitCode.limit
+              )
+            }
+            repetition = Limits.noRepetition
+          }
+        }
+      }
+      if (outcome.stop_reason === "refusal") {
+        return failed("refused", "the model declined to go on", ExitCode.failed)
+      }
+      if (overCost && (outcome.calls.length > 0 || cut)) {
+        return failed(
+          "max_cost",
+          `stopped at $${(state.cost_usd ?? 0).toFixed(4)} (--max-cost ${context.max_cost_usd})`,
+          ExitCode.limit
+        )
+      }
+      if (cut) {
+        if (outcome.stop_reason === "context_window") {
+          return failed("context_too_long", "the conversation has filled the model's context window", ExitCode.limit)
+        }
+        if (outcome.calls.length === 0 || ++continuations > continuationLimit) {
+          return failed("max_output_tokens", "the answer was cut off at the output token limit", ExitCode.failed)
+        }
+        continue
+      }
+      if (outcome.calls.length > 0) {
+        continuations = 0
+        continue
+      }
+      if (outcome.stop_reason === "pause_turn") {
+        if (++continuations > continuationLimit) {
+          return failed("pause_turn", "the provider paused the answer again and again", ExitCode.provider)
+        }
+        continue
+      }
+      const followUp = inbox.takeFollowUp()
+      if (followUp !== undefined) {
+        yield* appendUser(context, state, followUp)
+        continue
+      }
+      return { _tag: "Completed", stop_reason: outcome.stop_reason }
+    }
+  })

@@ -1,0 +1,39 @@
+/**
+ * What the parts of one run share: its identity, its output, its services.
+ *
+ * @since 0.1.0
+ */
+import type * as Effect from "effect/Effect"
+import type { AgentEventBody } from "../domain/AgentEvent.ts"
+import type { IdsService } from "../domain/Ids.ts"
+import type { PermissionPrompterService, RunPermissionMode } from "../domain/Permission.ts"
+import type { ApiClientService, SendOptions } from "../domain/StreamEvent.ts"
+import type { ToolExecutorService } from "../domain/Tool.ts"
+import type { WorkspaceService } from "../domain/Workspace.ts"
+import type { ResolvedModel } from "../provider/Models.ts"
+import type { SessionStoreService } from "../storage/SessionStore.ts"
+
+/** @since 0.1.0 @category models */
+export interface RunServices {
+  readonly api: ApiClientService
+  readonly tools: ToolExecutorService
+  readonly store: SessionStoreService
+  readonly prompters: ReadonlyArray<PermissionPrompterService>
+  readonly ids: IdsService
+  readonly workspace: WorkspaceService
+}
+
+/** @since 0.1.0 @category models */
+export interface RunContext extends RunServices {
+  readonly session_id: string
+  readonly run_id: string
+  readonly model: ResolvedModel
+  readonly permission_mode: RunPermissionMode
+  readonly send: SendOptions
+  readonly max_turns: number
+  readonly max_cost_usd: number | null
+  /** Offers events in order, with back-pressure; gives up at once when the consumer has gone. */
+  readonly emit: (events: ReadonlyArray<AgentEventBody>) => Effect.Effect<void>
+  readonly nextItemId: () => string
+  readonly claimCallId: (id: string) => string
+}
