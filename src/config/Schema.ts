@@ -8,20 +8,30 @@ import * as Schema from "effect/Schema"
 import { PermissionRule } from "../domain/Permission.ts"
 import { JsonObject } from "../domain/Tool.ts"
 
+const count = Schema.Number.pipe(Schema.int(), Schema.nonNegative()).annotations({
+  description: "a whole number, 0 or more"
+})
+
+const positive = Schema.Number.pipe(Schema.int(), Schema.positive()).annotations({
+  description: "a whole number over 0"
+})
+
+const dollars = Schema.Number.pipe(Schema.nonNegative()).annotations({ description: "a number, 0 or more" })
+
 /** US dollars for a million tokens. @since 0.1.0 @category schemas */
 export const Price = Schema.Struct({
-  input: Schema.Number,
-  output: Schema.Number,
-  cache_read: Schema.optional(Schema.Number),
-  cache_write: Schema.optional(Schema.Number)
+  input: dollars,
+  output: dollars,
+  cache_read: Schema.optional(dollars),
+  cache_write: Schema.optional(dollars)
 })
 /** @since 0.1.0 @category models */
 export type Price = typeof Price.Type
 
 /** @since 0.1.0 @category schemas */
 export const ModelConfig = Schema.Struct({
-  context_window: Schema.optional(Schema.Number),
-  max_output_tokens: Schema.optional(Schema.Number),
+  context_window: Schema.optional(positive),
+  max_output_tokens: Schema.optional(positive),
   price: Schema.optional(Price),
   reasoning: Schema.optional(Schema.Boolean),
   images: Schema.optional(Schema.Boolean)
@@ -39,13 +49,13 @@ export const ProviderConfig = Schema.Struct({
   headers: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.String })),
   models: Schema.optional(Schema.Record({ key: Schema.String, value: ModelConfig })),
   effort: Schema.optional(Schema.Literal("none", "minimal", "low", "medium", "high", "xhigh", "max")),
-  connect_ms: Schema.optional(Schema.Number),
-  headers_ms: Schema.optional(Schema.Number),
-  idle_ms: Schema.optional(Schema.Number),
-  max_retries: Schema.optional(Schema.Number),
-  retry_base_ms: Schema.optional(Schema.Number),
-  retry_max_ms: Schema.optional(Schema.Number),
-  retry_after_cap_ms: Schema.optional(Schema.Number)
+  connect_ms: Schema.optional(count),
+  headers_ms: Schema.optional(count),
+  idle_ms: Schema.optional(count),
+  max_retries: Schema.optional(count),
+  retry_base_ms: Schema.optional(count),
+  retry_max_ms: Schema.optional(count),
+  retry_after_cap_ms: Schema.optional(count)
 })
 /** @since 0.1.0 @category models */
 export type ProviderConfig = typeof ProviderConfig.Type
@@ -73,10 +83,10 @@ export const HanzoConfig = Schema.Struct({
   custom_instructions: Schema.String,
   input_mode: Schema.Literal("vim", "emacs", "default"),
   theme: Schema.String,
-  max_tokens: Schema.NullOr(Schema.Number),
-  reserve_recent: Schema.Number,
-  vim_timeout_ms: Schema.Number,
-  auto_max_rounds: Schema.Number,
+  max_tokens: Schema.NullOr(positive),
+  reserve_recent: count,
+  vim_timeout_ms: count,
+  auto_max_rounds: count,
   audit_required: Schema.Boolean
 })
 /** @since 0.1.0 @category models */

@@ -1,0 +1,144 @@
+/**
+ * Tiers to one set of values (reading 4.3): objects merge by key, everything else is replaced whole, rules are put in
+ * the order of reading 7.4, hooks add up, servers are replaced as units (reading 4.8).
+ *
+ * @since 0.1.0
+ */
+import type { PermissionRule } from "../domain/Permission.ts"
+import type { HanzoConfig } from "./Schema.ts"
+import { type Entry, plain, type Tier } from "./Check.ts"
+import type { Source, TierValues } from "./Tiers.ts"
+
+/** @since 0.1.0 @category models */
+export interface Merged {
+  readonly config: HanzoConfig
+  readonly origins: ReadonlyMap<string, Tier>
+  readonly sources: ReadonlyMap<string, ReadonlyArray<Source>>
+  readonly rules: ReadonlyArray<PermissionRule & { readonly tier: Tier }>
+}
+
+/** Lowest first: each tier lies over those before it. @since 0.1.0 @category constants */
+export const precedence: ReadonlyArray<Tier> = ["default", "user", "project", "local", "env", "flag"]
+
+/** Rules are tried tier by tier in this order; grants of the session come after the flags (reading 7.4). @since 0.1.0 @category constants */
+export const ruleOrder: ReadonlyArray<Tier> = ["flag", "local", "project", "user"]
+
+interface Layered {
+  readonly tier: Tier
+  readonly file: string | undefined
+  readonly entry: Entry
+}
+
+const overlayKey = (key: string): boolean =>
+  key === "disabled" || key === "required" || key === "include_tools" || key === "exclude_tools" ||
+  key === "tool_names" || key.endsWith("_ms")
+
+/** Which members make an entry of this map a definition; null where entries merge field by field. */
+const definitionKeys = (path: ReadonlyArray<string>): ReadonlyArray<string> | null =>
+  path.length === 2 && path[0] === "mcp_servers"
+    ? ["command", "url"]
+    : path.length === 3 && path[0] === "lsp" && path[1] === "servers"
+    ? ["command"]
+    : path.length === 2 && path[0] === "providers"
+    ? ["base_url", "protocol"]
+    : null
+
+/** The environment and the command line are the user's own words on a provider, never another one's definition. */
+const isDefinition = (layer: Layered, keys: ReadonlyArray<string>): boolean =>
+  layer.tier !== "env" && layer.tier !== "flag" && layer.entry.kind === "object" &&
+  keys.some((key) => layer.entry.kind === "object" && layer.entry.members.has(key))
+
+/** The highest definition with nothing of the lower ones, and under it the overlay keys of all tiers (reading 4.8). */
+const asUnit = (layers: ReadonlyArray<Layered>, keys: ReadonlyArray<string>): ReadonlyArray<Layered> => {
+  const top = layers.findLastIndex((layer) => isDefinition(layer, keys))
+  if (top <= 0) return layers
+  return layers.map((layer, index) =>
+    index >= top || layer.entry.kind !== "object" ? layer : {
+      ...layer,
+      entry: { ...layer.entry, members: new Map([...layer.entry.members].filter(([key]) => overlayKey(key))) }
+    }
+  )
+}
+
+const source = (layer: Layered): Source => ({
+  tier: layer.tier,
+  ...(layer.file === undefined ? {} : { file: layer.file }),
+  ...(layer.entry.line === null ? {} : { line: layer.entry.line }),
+  value: plain(layer.entry)
+})
+
+const mergeEntries = (
+  layers: ReadonlyArray<Layered>,
+  path: ReadonlyArray<string>,
+  sources: Map<string, ReadonlyArray<Source>>
+): unknown => {
+  const top = layers.at(-1)
+  if (top === undefined) return undefined
+  const key = path.join(".")
+  if (top.entry.kind === "value") {
+    sources.set(key, layers.toReversed().map(source))
+    return top.entry.value
+  }
+  const below = layers.findLastIndex((layer) => layer.entry.kind !== "object")
+  const keys = definitionKeys(path)
+  const open = keys === null ? layers.slice(below + 1) : asUnit(layers.slice(below + 1), keys)
+  const members = new Map<string, Array<Layered>>()
+  for (const layer of open) {
+    if (layer.entry.kind !== "object") continue
+    for (const [name, entry] of layer.entry.members) {
+      const own = members.get(name)
+      if (own === undefined) members.set(name, [{ ...layer, entry }])
+      else own.push({ ...layer, entry })
+    }
+  }
+  const object: Record<string, unknown> = Object.create(null)
+  if (members.size === 0) sources.set(key, [source(top)])
+  for (const [name, own] of members) object[name] = mergeEntries(own, [...path, name], sources)
+  return object
+}
+
+/** `tiers` in any order; each tier at most once. Adding an empty tier changes nothing. @since 0.1.0 @category combinators */
+export const merge = (tiers: ReadonlyArray<TierValues>): Merged => {
+  const sorted = precedence.flatMap((tier) => tiers.filter((values) => values.tier === tier))
+  const sources = new Map<string, ReadonlyArray<Source>>()
+  const keys = new Set(sorted.flatMap((tier) => [...tier.values.keys()]))
+  const config: Record<string, unknown> = {}
+  for (const key of keys) {
+    const layers = sorted.flatMap(({ file, tier, values }): ReadonlyArray<Layered> => {
+      const entry = values.get(key)
+      return entry === undefined ? [] : [{ tier, file, entry }]
+    })
+    config[key] = mergeEntries(layers, [key], sources)
+  }
+
+  const hooks = sorted.flatMap(({ file, hooks, tier }) => hooks.map((entry): Layered => ({ tier, file, entry })))
+  hooks.forEach((layer, index) => sources.set(`hooks.${index}`, [source(layer)]))
+  config["hooks"] = hooks.map((layer) => plain(layer.entry))
+
+  const rules: Array<PermissionRule & { readonly tier: Tier }> = []
+  for (const tier of ruleOrder) {
+    for (const values of tiers) {
+      if (values.tier !== tier) continue
+      for (const { line, ...rule } of values.rules) {
+        rules.push({ ...rule, tier })
+        const key = `permissions.${rule.tool_pattern}`
+        const own: Source = {
+          tier,
+          ...(values.file === undefined ? {} : { file: values.file }),
+          ...(line === null ? {} : { line }),
+          value: rule.mode
+        }
+        sources.set(key, [...(sources.get(key) ?? []), own])
+      }
+    }
+  }
+  config["permissions"] = rules.map((rule) => {
+    const { tier: _tier, ...plainRule } = rule
+    return plainRule
+  })
+
+  const origins = new Map<string, Tier>()
+  for (const [key, [first]] of sources) if (first !== undefined) origins.set(key, first.tier)
+  // every value was checked against the Schema by its tier, and the default tier holds every key
+  return { config: config as unknown as HanzoConfig, origins, sources, rules }
+}

@@ -1,0 +1,170 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as FastCheck from "effect/FastCheck"
+import * as Document from "../../src/config/Document.ts"
+
+const value = (text: string): unknown => {
+  const { problem, root } = Document.parse(text)
+  assert.isNull(problem)
+  return root === null ? undefined : Document.toValue(root)
+}
+
+const problem = (text: string): string | null => {
+  const { problem, text: stripped } = Document.parse(text)
+  if (problem === null) return null
+  const { column, line } = Document.places(stripped).position(problem.offset)
+  return `${line}:${column}`
+}
+
+describe("4.4 syntax", () => {
+  it("comments, a trailing comma and one byte order mark are accepted", () => {
+    assert.deepEqual(
+      value("\uFEFF// settings\n{ /* a */ \"a\": [1, 2,], }") as object,
+      Object.assign(Object.create(null), { a: [1, 2] })
+    )
+  })
+
+  it("empty, blank and comment-only texts are absent", () => {
+    for (const text of ["", " \n\t\r\n", "// nothing", "/* a */ // b\n", "\uFEFF"]) {
+      assert.deepEqual(Document.parse(text), { text: text.replace("\uFEFF", ""), root: null, problem: null })
+    }
+  })
+
+  it("what is no JSONC is found at its place", () => {
+    const table: ReadonlyArray<readonly [text: string, place: string]> = [
+      ["{\"a\": 1", "1:8"],
+      ["{\n  \"a\": 1\n  \"b\": 2\n}", "3:3"],
+      ["{\r\n\"a\" 1}", "2:5"],
+      ["{\"\u{1F600}\": 'x'}", "1:7"],
+      ["{a: 1}", "1:2"],
+      ["[1,,]", "1:4"],
+      ["01", "1:2"],
+      ["1.", "1:1"],
+      ["nul", "1:1"],
+      ["{\"a\": \"b\nc\"}", "1:7"],
+      ["/* open", "1:1"],
+      ["{} {}", "1:4"],
+      ["\"\\x\"", "1:1"]
+    ]
+    for (const [text, place] of table) assert.strictEqual(problem(text), place, JSON.stringify(text))
+  })
+
+  it("nesting over 200 is an error, 200 is not", () => {
+    assert.isNull(problem("[".repeat(200) + "]".repeat(200)))
+    assert.strictEqual(problem("[".repeat(201) + "]".repeat(201)), "1:201")
+    assert.strictEqual(problem("[".repeat(100_000)), "1:201")
+  })
+})
+
+describe("G3 keys", () => {
+  it("integer-like keys and __proto__ keep the order of the file", () => {
+    const { root } = Document.parse("{\"z\": 1, \"10\": 2, \"__proto__\": 3, \"2\": 4}")
+    assert.strictEqual(root?.type, "object")
+    if (root?.type === "object") {
+      assert.deepEqual(root.members.map((member) => member.key), ["z", "10", "__proto__", "2"])
+    }
+  })
+
+  it("plain values have no prototype and change nothing global", () => {
+    const object = value("{\"__proto__\": {\"polluted\": true}, \"constructor\": 1}") as Record<string, unknown>
+    assert.isNull(Object.getPrototypeOf(object))
+    assert.deepEqual(Object.keys(object), ["__proto__", "constructor"])
+    assert.isUndefined(({} as Record<string, unknown>)["polluted"])
+  })
+
+  it("the last of duplicate keys counts, at the place of the first", () => {
+    const { root } = Document.parse("{\"a\": 1, \"b\": 2, \"a\": 3}")
+    assert.strictEqual(root?.type, "object")
+    if (root?.type !== "object") return
+    const { duplicates, members } = Document.unique(root.members)
+    assert.deepEqual(members.map(({ key, value }) => [key, Document.toValue(value)]), [["a", 3], ["b", 2]])
+    assert.deepEqual(duplicates.map((member) => member.key_offset), [17])
+  })
+})
+
+describe("places", () => {
+  it("CR, LF and CRLF end a line, columns count code points", () => {
+    const places = Document.places("a\rb\nc\r\nd\u{1F600}e")
+    assert.deepEqual([0, 2, 4, 7, 10].map(places.position), [
+      { line: 1, column: 1 },
+      { line: 2, column: 1 },
+      { line: 3, column: 1 },
+      { line: 4, column: 1 },
+      { line: 4, column: 3 }
+    ])
+  })
+
+  it("a frame shows keys and hides every value that may be a secret (G2)", () => {
+    const table: ReadonlyArray<readonly [text: string, at: string]> = [
+      ["{\"api_key\": \"sk-secret\", \"model\": 1}", "1}"],
+      ["{\"api_key\": sk-secret}", "sk"],
+      ["{\"api_key\": 'sk-secret'}", "'sk"],
+      ["{\"a\": 1 // sk-secret\n \"b\": 2}", "1 //"],
+      ["{\"headers\": {\"x\": \"Bearer sk-secret\" \"y\"}}", "\"y"],
+      ["{\"api_key\": \"sk-secret", "\"sk"],
+      ["[\"sk-secret\"", "\"sk"]
+    ]
+    for (const [text, at] of table) {
+      const frame = Document.places(text).frame(text.indexOf(at))
+      assert.notInclude(frame, "secret", text)
+      assert.include(frame, "^")
+    }
+    assert.include(Document.places("{\"api_key\": \"s\"}").frame(11), "\"api_key\": \"\u2022\"")
+  })
+
+  it("the caret stands under the place", () => {
+    const text = "{\n  \"max_tokens\": true\n}"
+    assert.strictEqual(
+      Document.places(text).frame(text.indexOf("true")),
+      "  2 |   \"max_tokens\": true\n    |                 ^"
+    )
+  })
+})
+
+describe("properties", () => {
+  it.prop("any text is parsed or refused, never a crash, and its places lie in it", [
+    FastCheck.string({
+      unit: FastCheck.constantFrom(
+        ..."{}[]:,\"\\/*\n\r\t ",
+        "0",
+        "-",
+        ".",
+        "e",
+        "true",
+        "null",
+        "a",
+        "\u{1F600}",
+        "\uFEFF",
+        "\u0000",
+        "\\u12",
+        "//"
+      )
+    })
+  ], ([text]) => {
+    const document = Document.parse(text)
+    const places = Document.places(document.text)
+    if (document.problem !== null) {
+      const { column, line } = places.position(document.problem.offset)
+      const lines = document.text.split(/\r\n|\r|\n/)
+      assert.isAtMost(line, lines.length)
+      assert.isAtMost(column, [...(lines[line - 1] ?? "")].length + 2)
+      assert.include(places.frame(document.problem.offset), "^")
+    }
+  }, { fastCheck: { numRuns: 500 } })
+
+  it.prop("what JSON.parse accepts has the same value here", [FastCheck.json()], ([text]) => {
+    assert.deepEqual(JSON.parse(JSON.stringify(value(text))), JSON.parse(text))
+  })
+
+  it.prop("what JSON.parse refuses of a text without comments and trailing commas is refused here", [
+    FastCheck.string({ unit: FastCheck.constantFrom(..."{}[]:\" ", "1", "0", "-", ".", "e", "true", "a") })
+  ], ([text]) => {
+    let accepted = true
+    try {
+      JSON.parse(text)
+    } catch {
+      accepted = false
+    }
+    const document = Document.parse(text)
+    if (text.trim() !== "") assert.strictEqual(document.problem === null, accepted, text)
+  }, { fastCheck: { numRuns: 500 } })
+})
