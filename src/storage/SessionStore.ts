@@ -4,21 +4,24 @@
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import type { Message } from "../domain/Message.ts"
 import type { Usage } from "../domain/Usage.ts"
+import { Dirs } from "../platform/Dirs.ts"
+import type { StorageError } from "./StorageError.ts"
 
-/** @since 0.1.0 @category errors */
-export class StorageError extends Schema.TaggedError<StorageError>("@hanzo/dev/storage/StorageError")("StorageError", {
-  reason: Schema.Literal("open", "busy", "corrupt", "full", "migration", "too_new", "not_found", "query"),
-  message: Schema.String,
-  path: Schema.optional(Schema.String),
-  cause: Schema.optional(Schema.Defect)
-}) {}
+export { StorageError } from "./StorageError.ts"
 
-/** Times are seconds since the epoch, costs US dollars. @since 0.1.0 @category models */
+/**
+ * Times are seconds since the epoch with milliseconds behind the point, costs US dollars. `ended_at` and `end_reason` are
+ * those of the last run, null while one is on. `message_count` counts what the conversation holds: neither withdrawn
+ * entries nor reasoning on its own. `title` is the first text of the user unless one was set, `preview` the latest text.
+ *
+ * @since 0.1.0
+ * @category models
+ */
 export interface SessionSummary {
   readonly id: string
   readonly title: string | null
@@ -46,12 +49,16 @@ export interface NewSession {
   readonly model: string
   readonly parent_session_id?: string
   readonly title?: string
+  /** Who opened it; default `cli`. A `subagent` session is never the one `latest` finds. */
+  readonly source?: string
 }
 
 /**
  * One stored piece of the conversation. `key` is unique within the session and makes the write idempotent:
  * `user:<run_id>:<n>`, `item:<item_id>` for text and reasoning, `assistant:<call_id>` for a tool call, `tool:<call_id>`
  * for its result. An assistant entry holds one item; `history` joins neighbours of one turn into one message.
+ * Call ids must be unique within the session before they become keys: an entry whose key stands there already is taken
+ * for the same entry and left out. A withdrawn entry frees its key.
  *
  * @since 0.1.0
  * @category models
@@ -62,6 +69,11 @@ export interface Entry {
   readonly turn: number
   readonly message: Message
   readonly finish_reason?: string
+  /**
+   * Keys of the entries that this one stands for in `history` (compaction, reading 5.10): they stay in the record, it
+   * takes the place of the first of them. `History.joined` tells which keys a message of the conversation was made of.
+   */
+  readonly replaces?: ReadonlyArray<string>
 }
 
 /** @since 0.1.0 @category models */
@@ -121,6 +133,7 @@ export interface SessionStoreService {
   readonly find: (id_or_prefix: string) => Effect.Effect<SessionSummary, StorageError>
   /** The session of this workspace that was active last. */
   readonly latest: (workspace: string) => Effect.Effect<Option.Option<SessionSummary>, StorageError>
+  /** Last active first. Without `archived`, or with `archived: false`, those not archived; `true` = the archived ones. */
   readonly list: (
     filter: {
       readonly workspace?: string
@@ -129,6 +142,7 @@ export interface SessionStoreService {
       readonly archived?: boolean
     }
   ) => Effect.Effect<ReadonlyArray<SessionSummary>, StorageError>
+  /** With all messages, runs and attempts; sessions that came from it stay and have no parent any more. */
   readonly delete: (id: string) => Effect.Effect<void, StorageError>
   readonly setTitle: (id: string, title: string) => Effect.Effect<void, StorageError>
 
@@ -147,11 +161,33 @@ export interface SessionStoreService {
   readonly runs: (session_id: string) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>
   /** Runs still `running` whose process is gone become `interrupted`; returns how many. Called once at start. */
   readonly recover: Effect.Effect<number, StorageError>
+  /** Noted at once, written together with the next entries of the run or with its own end: no transaction of its own. */
   readonly beginAttempt: (
     attempt: { readonly id: string; readonly run_id: string; readonly turn: number; readonly number: number }
   ) => Effect.Effect<void, StorageError>
-  readonly endAttempt: (attempt_id: string, end: AttemptEnd) => Effect.Effect<void, StorageError>
+  /** Books the usage to attempt, run and session, once. `entries` are appended in the same transaction. */
+  readonly endAttempt: (
+    attempt_id: string,
+    end: AttemptEnd,
+    entries?: ReadonlyArray<Entry>
+  ) => Effect.Effect<void, StorageError>
 }
 
 /** @since 0.1.0 @category services */
-export class SessionStore extends Context.Tag("@hanzo/dev/storage/SessionStore")<SessionStore, SessionStoreService>() {}
+export class SessionStore extends Context.Tag("@hanzo/dev/storage/SessionStore")<SessionStore, SessionStoreService>() {
+  /** `<data>/sessions.db`, created when it is missing. Database and driver are loaded when the layer is built. */
+  static readonly layer: Layer.Layer<SessionStore, StorageError, Dirs> = Layer.scoped(
+    SessionStore,
+    Effect.gen(function*() {
+      const dirs = yield* Dirs
+      const live = yield* Effect.promise(() => import("./SqliteSessionStore.ts"))
+      return yield* live.open(`${dirs.data}/sessions.db`)
+    })
+  )
+
+  /** The same store on a database in memory that ends with the layer. */
+  static readonly layerMemory: Layer.Layer<SessionStore, StorageError> = Layer.scoped(
+    SessionStore,
+    Effect.flatMap(Effect.promise(() => import("./SqliteSessionStore.ts")), (live) => live.open(":memory:"))
+  )
+}

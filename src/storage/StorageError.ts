@@ -1,0 +1,54 @@
+/**
+ * How the record of sessions fails, and how failures of the database become it.
+ *
+ * @since 0.1.0
+ */
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Schema from "effect/Schema"
+import { explain, reasonOf, type SqliteError } from "../platform/Sqlite.ts"
+
+/**
+ * | reason | meaning | what to do |
+ * | --- | --- | --- |
+ * | `unavailable` | no SQLite driver on this Node | the message names the Node version or package that has one |
+ * | `open` | directory or file cannot be created, read or written | check it, or set `HANZO_DATA_HOME` |
+ * | `busy` | another process kept the write lock beyond the busy timeout | try again |
+ * | `corrupt` | not a database, damaged pages, or a stored row that does not decode | move away or rescue |
+ * | `full` | no space left | free some; what was stored before is kept |
+ * | `migration` | the tables in the file are not what this version expects | move away |
+ * | `too_new` | written by a newer version | update |
+ * | `not_found` | no such session, run or attempt, or a prefix that fits several | the message lists them |
+ * | `query` | anything else the database refused | report it |
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class StorageError extends Schema.TaggedError<StorageError>("@hanzo/dev/storage/StorageError")("StorageError", {
+  reason: Schema.Literal(
+    "unavailable",
+    "open",
+    "busy",
+    "corrupt",
+    "full",
+    "migration",
+    "too_new",
+    "not_found",
+    "query"
+  ),
+  message: Schema.String,
+  path: Schema.optional(Schema.String),
+  cause: Schema.optional(Schema.Defect)
+}) {}
+
+/** @since 0.1.0 @category constructors */
+export const fromSqlite = (error: SqliteError): StorageError =>
+  new StorageError({ reason: error.reason, message: error.message, path: error.path, cause: error.cause })
+
+/** @since 0.1.0 @category constructors */
+export const fromSql = (path: string) => (error: SqlError): StorageError => {
+  const reason = reasonOf(error)
+  return new StorageError({ reason, message: explain(reason, path, error.message), path, cause: error.cause })
+}
+
+/** @since 0.1.0 @category constructors */
+export const notFound = (message: string): StorageError => new StorageError({ reason: "not_found", message })
