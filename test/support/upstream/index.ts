@@ -1,0 +1,2 @@
+export type * from "./Options.ts"
+export { startUpstream } from "./Server.ts"
