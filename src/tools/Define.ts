@@ -38,12 +38,17 @@ export interface ToolSpec<A, I> {
  * @category constructors
  */
 export const defineTool = <A, I>(spec: ToolSpec<A, I>): NativeTool => {
-  let definition: ToolDef | undefined
+  let schema: JsonObject | undefined
+  const definition: ToolDef = {
+    name: spec.name,
+    description: spec.description,
+    get input_schema() {
+      return schema ??= jsonSchemaOf(spec.input)
+    }
+  }
   let decoder: Decoder<A> | undefined
   return {
-    get definition() {
-      return definition ??= { name: spec.name, description: spec.description, input_schema: jsonSchemaOf(spec.input) }
-    },
+    definition,
     kind: spec.kind,
     read_only: spec.read_only,
     prepare: (input) =>

@@ -3,26 +3,7 @@
  *
  * @since 0.1.0
  */
-
-/** Edit distance with neighbouring swaps (optimal string alignment), over UTF-16 units. */
-const distance = (a: string, b: string): number => {
-  let before: Array<number> = []
-  let previous = Array.from({ length: b.length + 1 }, (_, j) => j)
-  for (let i = 1; i <= a.length; i++) {
-    const current = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const cost = a[i - 1] === b[j - 1] ? 0 : 1
-      let best = Math.min((previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1, (previous[j - 1] ?? 0) + cost)
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
-        best = Math.min(best, (before[j - 2] ?? 0) + 1)
-      }
-      current.push(best)
-    }
-    before = previous
-    previous = current
-  }
-  return previous[b.length] ?? 0
-}
+import { distance } from "../codec/Distance.ts"
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, "")
 

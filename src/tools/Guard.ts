@@ -1,0 +1,173 @@
+/**
+ * Stands in front of every tool (reading 2.3): permission, prompt, pre hooks, sandbox, the tool, post hooks. A refusal
+ * at any step is an `is_error` result with the reason and skips the rest; so is a tool that throws. What was approved is
+ * what runs: the input is copied and frozen before anyone looks at it.
+ *
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { neutralise } from "../codec/TerminalText.ts"
+import type { AgentEventBody } from "../domain/AgentEvent.ts"
+import type { RunPermissionMode } from "../domain/Permission.ts"
+import { failure, type JsonObject, type ToolResult } from "../domain/Tool.ts"
+import { Permissions } from "../permissions/Permissions.ts"
+import { type GuardedCall, type Passage, ToolHooks, ToolSandbox } from "./Slots.ts"
+import type { NativeTool, PreparedCall, ToolFailure } from "./Tool.ts"
+
+/** @since 0.1.0 @category models */
+export interface GuardContext {
+  readonly session_id: string
+  readonly call_id: string
+  readonly mode: RunPermissionMode
+  readonly report: (event: AgentEventBody) => Effect.Effect<void>
+}
+
+/** @since 0.1.0 @category models */
+export interface GuardService {
+  /** One call from its input to its result. Never fails; interruption passes through. */
+  readonly run: (tool: NativeTool, input: JsonObject, context: GuardContext) => Effect.Effect<ToolResult>
+}
+
+/** Live output of one call that reaches the user's screen, in UTF-16 units. @since 0.1.0 @category constants */
+export const maxLiveUnits = 1024 * 1024
+
+const freeze = <A>(value: A): A => {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const inner of Object.values(value)) freeze(inner)
+  }
+  return value
+}
+
+/** A copy nobody else holds, frozen to the bottom. */
+const frozenCopy = (input: JsonObject): Effect.Effect<JsonObject, string> =>
+  Effect.try({ try: () => freeze(structuredClone(input)), catch: () => "the input is not plain JSON" })
+
+/** What a cause says to the model: the tool's own words, or that it broke. */
+const complaint = (name: string, cause: Cause.Cause<ToolFailure>): ToolResult => {
+  const failed = Cause.failureOption(cause)
+  if (Option.isSome(failed)) return failure(failed.value.message, failed.value.output)
+  if (Cause.isInterruptedOnly(cause)) return failure(`${name} stopped itself before it had a result`)
+  const defect = Cause.squash(cause)
+  const why = defect instanceof Error ? `${defect.name}: ${defect.message}` : String(defect)
+  return failure(`${name} broke (${why.slice(0, 500)}); this is a fault of the tool, not of the input`)
+}
+
+/** Reading 2.1, whatever a tool hands back. */
+const lawful = (name: string, result: unknown): ToolResult => {
+  if (typeof result !== "object" || result === null) return failure(`${name} returned no result`)
+  const given = result as Partial<ToolResult>
+  const output = typeof given.output === "string" ? given.output : ""
+  const is_error = given.is_error === true
+  const error = typeof given.error === "string" ? given.error : ""
+  return {
+    output,
+    error: is_error ? (error === "" ? "failed" : error) : null,
+    is_error,
+    ...(given.parts === undefined ? {} : { parts: given.parts }),
+    ...(given.truncated === undefined ? {} : { truncated: given.truncated })
+  }
+}
+
+/** Live output: made safe to show (G8) and bounded; the result holds the text itself. */
+const liveOutput = (context: GuardContext): (text: string) => Effect.Effect<void> => {
+  let left = maxLiveUnits
+  const say = (text: string): Effect.Effect<void> =>
+    context.report({ type: "tool.output", call_id: context.call_id, text })
+  return (text) =>
+    Effect.suspend(() => {
+      if (left <= 0 || text === "") return Effect.void
+      const shown = neutralise(text)
+      left -= shown.length
+      return left > 0 ? say(shown) : say(`${shown}\n[no more output is shown while this runs]\n`)
+    })
+}
+
+const make = Effect.gen(function*() {
+  const permissions = yield* Permissions
+  const hooks = yield* ToolHooks
+  const sandbox = yield* ToolSandbox
+
+  /** Fails closed: a check that breaks is a refusal. */
+  const closed = <A>(what: string, check: Effect.Effect<A>, refuse: (reason: string) => A): Effect.Effect<A> =>
+    Effect.flatMap(Effect.exit(Effect.suspend(() => check)), (exit) =>
+      Exit.isSuccess(exit)
+        ? Effect.succeed(exit.value)
+        : Effect.as(
+          Effect.logError(`the ${what} check broke: ${Cause.pretty(exit.cause)}`),
+          refuse(`the ${what} check broke, so the call was refused`)
+        ))
+
+  const passage = (what: string, check: () => Effect.Effect<Passage>): Effect.Effect<Passage> =>
+    closed<Passage>(what, Effect.suspend(check), (reason) => ({ allowed: false, reason }))
+
+  const broke = (name: string, cause: Cause.Cause<ToolFailure>): Effect.Effect<ToolResult> =>
+    Option.isSome(Cause.failureOption(cause)) || Cause.isInterruptedOnly(cause)
+      ? Effect.succeed(complaint(name, cause))
+      : Effect.as(Effect.logError(`tool ${name} broke: ${Cause.pretty(cause)}`), complaint(name, cause))
+
+  const run: GuardService["run"] = (tool, given, context) =>
+    Effect.gen(function*() {
+      const name = tool.definition.name
+      const copied = yield* Effect.either(frozenCopy(given))
+      if (copied._tag === "Left") return failure(`invalid input for ${name}: ${copied.left}`)
+      const input = copied.right
+
+      const prepared = yield* Effect.exit(Effect.suspend(() => tool.prepare(input)))
+      if (Exit.isFailure(prepared)) return yield* broke(name, prepared.cause)
+      const { inside_workspace, run: execute, subjects }: PreparedCall = prepared.value
+      const call: GuardedCall = Object.freeze({
+        tool_name: name,
+        input,
+        subjects: Object.freeze(Array.from(subjects)),
+        kind: tool.kind,
+        read_only: tool.read_only,
+        inside_workspace,
+        session_id: context.session_id,
+        call_id: context.call_id,
+        report: context.report
+      })
+
+      const authorization = yield* closed(
+        "permission",
+        Effect.suspend(() => permissions.authorize({ ...call, mode: context.mode })),
+        (reason) => ({ allowed: false as const, decided_by: "default", reason })
+      )
+      if (!authorization.allowed) return failure(authorization.reason)
+
+      const before = yield* passage("hook", () => hooks.before(call))
+      if (!before.allowed) return failure(before.reason)
+
+      const inSandbox = yield* passage("sandbox", () => sandbox.check(call))
+      if (!inSandbox.allowed) return failure(inSandbox.reason)
+
+      const done = yield* Effect.exit(Effect.suspend(() =>
+        execute({ session_id: context.session_id, call_id: context.call_id, emit: liveOutput(context) })
+      ))
+      const result = Exit.isSuccess(done) ? lawful(name, done.value) : yield* broke(name, done.cause)
+
+      yield* closed(
+        "post hook",
+        Effect.suspend(() =>
+          hooks.after(call, result)
+        ),
+        () => undefined
+      )
+      const told = [before.context, inSandbox.context].filter((text) => text !== undefined && text !== "")
+      return told.length === 0
+        ? result
+        : { ...result, output: [result.output, ...told].filter((text) => text !== "").join("\n\n") }
+    })
+
+  return { run }
+})
+
+/** @since 0.1.0 @category services */
+export class Guard extends Context.Tag("@hanzo/dev/tools/Guard")<Guard, GuardService>() {
+  static readonly layer: Layer.Layer<Guard, never, Permissions | ToolHooks | ToolSandbox> = Layer.effect(Guard, make)
+}

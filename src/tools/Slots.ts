@@ -1,0 +1,63 @@
+/**
+ * Where other rooms stand in the way of a tool call (reading 2.3). Both slots are empty here; whoever fills one adapts
+ * its room to the interface and nothing else in the tools changes.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { AgentEventBody } from "../domain/AgentEvent.ts"
+import type { JsonObject, ToolResult } from "../domain/Tool.ts"
+import type { ToolKind } from "../permissions/Permissions.ts"
+
+/** A call that the permissions have let through; nothing of it can be changed any more. @since 0.1.0 @category models */
+export interface GuardedCall {
+  readonly tool_name: string
+  /** Deeply frozen. */
+  readonly input: JsonObject
+  /** Canonical (reading 7.5). */
+  readonly subjects: ReadonlyArray<string>
+  readonly kind: ToolKind
+  readonly read_only: boolean
+  readonly inside_workspace: boolean
+  readonly session_id: string
+  readonly call_id: string
+  readonly report: (event: AgentEventBody) => Effect.Effect<void>
+}
+
+/** `context` is told to the model beside the result (reading 9.4). @since 0.1.0 @category models */
+export type Passage =
+  | { readonly allowed: true; readonly context?: string }
+  | { readonly allowed: false; readonly reason: string }
+
+/** @since 0.1.0 @category models */
+export interface ToolHooksService {
+  /** All pre hooks in order; the first that does not allow decides. A defect denies. */
+  readonly before: (call: GuardedCall) => Effect.Effect<Passage>
+  /** All post hooks, awaited; cannot change the result. Not called when the tool did not run. */
+  readonly after: (call: GuardedCall, result: ToolResult) => Effect.Effect<void>
+}
+
+const pass: Passage = { allowed: true }
+
+/** @since 0.1.0 @category services */
+export class ToolHooks extends Context.Tag("@hanzo/dev/tools/ToolHooks")<ToolHooks, ToolHooksService>() {
+  static readonly layerNoop: Layer.Layer<ToolHooks> = Layer.succeed(ToolHooks, {
+    before: () => Effect.succeed(pass),
+    after: () => Effect.void
+  })
+}
+
+/** @since 0.1.0 @category models */
+export interface ToolSandboxService {
+  /** May a tool touch this now? The last look before it runs (reading 10.4). A defect denies. */
+  readonly check: (call: GuardedCall) => Effect.Effect<Passage>
+}
+
+/** @since 0.1.0 @category services */
+export class ToolSandbox extends Context.Tag("@hanzo/dev/tools/ToolSandbox")<ToolSandbox, ToolSandboxService>() {
+  static readonly layerNoop: Layer.Layer<ToolSandbox> = Layer.succeed(ToolSandbox, {
+    check: () => Effect.succeed(pass)
+  })
+}
