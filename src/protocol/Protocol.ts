@@ -35,6 +35,10 @@ export interface ModelTraits {
   readonly tool_name_limit?: number
   /** Anthropic proper (not a compatible server): cache breakpoints and its betas are understood. */
   readonly cache_control?: boolean
+  /** Responses, Chat: the server knows `prompt_cache_key`; false leaves it out. */
+  readonly prompt_cache_key?: boolean
+  /** Chat: call ids are exactly nine letters and digits (Mistral). */
+  readonly short_call_ids?: boolean
 }
 
 /** @since 0.1.0 @category models */
@@ -94,6 +98,11 @@ export interface StreamDecoder {
   readonly push: (frame: SseFrame) => ReadonlyArray<ResponseEvent>
   readonly end: (failure?: { readonly reason: string; readonly message: string }) => ReadonlyArray<ResponseEvent>
   readonly done: () => boolean
+  /**
+   * The upstream has named its finish; only counts may still follow. A transport that reads no more for a short while
+   * after this (two seconds are ample) calls `end`, which then gives the success terminal. True after a terminal too.
+   */
+  readonly settled: () => boolean
 }
 
 /** Facts of an HTTP answer that is not 2xx. Header names are lower-case. @since 0.1.0 @category models */

@@ -1,0 +1,62 @@
+/**
+ * Provider aliases of tool names that are too long (reading 1.9). Rules, hooks and audit see canonical names only: an
+ * alias is made for one request and mapped back in its answer.
+ *
+ * @since 0.1.0
+ */
+import { sha256Hex } from "../codec/Sha256.ts"
+
+/** Longest tool name, in characters, unless the model says otherwise. @since 0.1.0 @category constants */
+export const defaultLimit = 64
+
+/**
+ * `name` itself when it fits; else its first `limit - digits - 1` characters, `_`, and the first `digits` hexadecimal
+ * digits of its SHA-256. Characters are code points; `limit` is at least 10.
+ *
+ * @since 0.1.0
+ * @category encoding
+ */
+export const alias = (name: string, limit: number = defaultLimit, digits: 8 | 16 = 8): string => {
+  if (name.length <= limit) return name
+  const characters = [...name]
+  if (characters.length <= limit) return name
+  const hash = sha256Hex(name).slice(0, Math.min(digits, limit - 1))
+  return `${characters.slice(0, limit - hash.length - 1).join("")}_${hash}`
+}
+
+/**
+ * `wire` gives the name to send for a canonical one, `names` maps what was sent back; it holds only names that differ.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ToolNames {
+  readonly wire: (name: string) => string
+  readonly names: ReadonlyMap<string, string>
+}
+
+/**
+ * The aliases of one request. An alias that meets another name of the request takes 16 digits; the result does not
+ * depend on the order of the names.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (canonical: Iterable<string>, limit: number = defaultLimit): ToolNames => {
+  const all = new Set(canonical)
+  const claims = new Map<string, number>()
+  for (const name of all) {
+    const short = alias(name, limit)
+    claims.set(short, (claims.get(short) ?? 0) + 1)
+  }
+  const toWire = new Map<string, string>()
+  const names = new Map<string, string>()
+  for (const name of all) {
+    const short = alias(name, limit)
+    if (short === name) continue
+    const sent = (claims.get(short) ?? 0) > 1 ? alias(name, limit, 16) : short
+    toWire.set(name, sent)
+    names.set(sent, name)
+  }
+  return { wire: (name) => toWire.get(name) ?? alias(name, limit), names }
+}
