@@ -8,6 +8,7 @@
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 import * as os from "node:os"
+import { isatty } from "node:tty"
 
 /** @since 0.1.0 @category models */
 export interface EnvironmentService {
@@ -45,9 +46,9 @@ export class Environment extends Context.Tag("@hanzo/dev/platform/Environment")<
       cwd: process.cwd(),
       home: vars.get("HOME") || os.homedir(),
       argv: process.argv.slice(2),
-      stdin_is_tty: process.stdin.isTTY === true,
-      stdout_is_tty: process.stdout.isTTY === true,
-      stderr_is_tty: process.stderr.isTTY === true,
+      stdin_is_tty: isatty(0),
+      stdout_is_tty: isatty(1),
+      stderr_is_tty: isatty(2),
       pid: process.pid,
       os: process.platform,
       node_version: process.versions.node

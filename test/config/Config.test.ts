@@ -1,3 +1,4 @@
+import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { assert, describe, it } from "@effect/vitest"
@@ -21,7 +22,7 @@ const settle = (text: string) => merge([Tiers.defaults, user(text)])
 
 const withHome = <A, E>(
   body: (root: string, fs: FileSystem.FileSystem) => Effect.Effect<A, E, FileSystem.FileSystem>
-): Effect.Effect<A, E | import("@effect/platform/Error").PlatformError> =>
+): Effect.Effect<A, E | PlatformError> =>
   Effect.scoped(Effect.gen(function*() {
     const fs = yield* FileSystem.FileSystem
     return yield* body(yield* fs.makeTempDirectoryScoped(), fs)

@@ -1,0 +1,363 @@
+/**
+ * The command line as data: every command, its options and arguments (architecture section 5).
+ *
+ * One table serves the check before parsing, the parser's own definitions, help and completions. It imports nothing, so
+ * that help, or a slip on the command line, is answered without loading the program.
+ *
+ * @since 0.1.0
+ */
+
+interface OptionBase {
+  /** Without the dashes. */
+  readonly name: string
+  /** One letter. */
+  readonly alias?: string
+  readonly description: string
+  /** May stand several times. */
+  readonly repeat?: true
+  /** Not built yet: the option is known and refused with this. */
+  readonly later?: true
+}
+
+/** @since 0.1.0 @category models */
+export type OptionSpec =
+  | (OptionBase & { readonly kind: "flag" })
+  | (OptionBase & { readonly kind: "text"; readonly value: string; readonly may_be_empty?: true })
+  | (OptionBase & { readonly kind: "choice"; readonly choices: ReadonlyArray<string> })
+  | (OptionBase & { readonly kind: "integer"; readonly min: number; readonly max: number })
+  | (OptionBase & { readonly kind: "number"; readonly min: number })
+
+/** @since 0.1.0 @category models */
+export interface ArgumentSpec {
+  readonly name: string
+  readonly description: string
+  readonly optional?: true
+}
+
+/** @since 0.1.0 @category models */
+export interface CommandSpec {
+  /** Words after the program's name; empty for the command without one. */
+  readonly path: ReadonlyArray<string>
+  readonly summary: string
+  readonly options: ReadonlyArray<OptionSpec>
+  readonly args: ReadonlyArray<ArgumentSpec>
+  /** Pairs of options that exclude each other. */
+  readonly excludes?: ReadonlyArray<readonly [string, string]>
+  /** Works, but is not listed. */
+  readonly hidden?: true
+  /** What to say about an argument too many. */
+  readonly too_many?: string
+}
+
+type Single<O extends OptionSpec> = O extends { readonly kind: "flag" } ? boolean
+  : O extends { readonly kind: "text" } ? string
+  : O extends { readonly kind: "choice"; readonly choices: ReadonlyArray<infer C> } ? C
+  : number
+
+type Value<O extends OptionSpec> = O extends { readonly kind: "flag" } ? boolean
+  : O extends { readonly repeat: true } ? ReadonlyArray<Single<O>>
+  : Single<O> | undefined
+
+/** The values of a command's options by name, and its arguments in order. @since 0.1.0 @category models */
+export type Values<S extends CommandSpec> =
+  & { readonly [O in S["options"][number] as O["name"]]: Value<O> }
+  & { readonly args: ReadonlyArray<string> }
+
+/** @since 0.1.0 @category constants */
+export const program = "hanzo-dev"
+
+const model = {
+  kind: "text",
+  name: "model",
+  alias: "m",
+  value: "MODEL",
+  description: "Model to use: provider/model, or a model of the provider in force."
+} as const
+
+const directory = {
+  kind: "text",
+  name: "directory",
+  alias: "C",
+  value: "DIR",
+  description: "Work in this directory instead of the current one."
+} as const
+
+const json = { kind: "flag", name: "json", description: "Print one JSON document." } as const
+
+/** Options of everything that runs the agent. */
+const agent = [
+  model,
+  directory,
+  { kind: "flag", name: "continue", description: "Go on with the latest session of this project." },
+  {
+    kind: "text",
+    name: "session",
+    value: "ID",
+    description: "Go on with this session; a unique beginning of its id is enough."
+  },
+  { kind: "text", name: "fork", value: "ID", description: "Go on with a copy of a session.", later: true },
+  {
+    kind: "integer",
+    name: "max-turns",
+    min: 1,
+    max: 100_000,
+    description: "Stop after this many model requests a prompt (default 100)."
+  },
+  { kind: "number", name: "max-cost", min: 0, description: "Stop when a prompt has cost this many US dollars." },
+  {
+    kind: "choice",
+    name: "permission-mode",
+    choices: ["default", "plan", "accept-edits", "bypass"],
+    description: "What happens to calls that no rule settles."
+  },
+  {
+    kind: "text",
+    name: "allow",
+    value: "RULE",
+    repeat: true,
+    description: "Allow what this pattern matches, for example 'bash(git status*)'."
+  },
+  {
+    kind: "text",
+    name: "deny",
+    value: "RULE",
+    repeat: true,
+    description: "Deny what this pattern matches; goes before every --allow."
+  },
+  {
+    kind: "text",
+    name: "system-prompt-append",
+    value: "TEXT",
+    may_be_empty: true,
+    description: "Add this text to the system prompt."
+  },
+  { kind: "flag", name: "no-session", description: "Keep no record of the session." },
+  {
+    kind: "flag",
+    name: "trust-workspace",
+    description: "Trust what this project's settings bring, for this run only."
+  },
+  { kind: "text", name: "scenario", value: "FILE", description: "Scenario of the embedded scripted model." },
+  { kind: "text", name: "record", value: "FILE", description: "Record the run.", later: true },
+  { kind: "text", name: "replay", value: "FILE", description: "Replay a recorded run.", later: true }
+] as const satisfies ReadonlyArray<OptionSpec>
+
+const agentExcludes = [
+  ["continue", "session"],
+  ["continue", "no-session"],
+  ["session", "no-session"]
+] as const
+
+/** @since 0.1.0 @category constants */
+export const conversation = {
+  path: [],
+  summary: "A coding agent for the terminal. Without a command: a conversation.",
+  options: agent,
+  args: [],
+  excludes: agentExcludes
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const run = {
+  path: ["run"],
+  summary: "Run one prompt to its end, without questions, and print the answer.",
+  options: [
+    ...agent,
+    {
+      kind: "choice",
+      name: "output-format",
+      choices: ["text", "json", "stream-json"],
+      description: "text: the answer. json: one object at the end. stream-json: one line an event."
+    },
+    {
+      kind: "choice",
+      name: "input-format",
+      choices: ["text", "stream-json"],
+      description: "stream-json: one JSON line a prompt on stdin, {\"type\":\"user\",\"content\":\"...\"}."
+    }
+  ],
+  args: [{
+    name: "prompt",
+    optional: true,
+    description: "What to do. Absent or - reads it from stdin; with both, stdin follows the prompt as context."
+  }],
+  excludes: agentExcludes,
+  too_many: "put the prompt in quotes"
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const sessionsList = {
+  path: ["sessions", "list"],
+  summary: "List the sessions of this project, the latest first.",
+  options: [
+    { kind: "flag", name: "all", alias: "a", description: "List the sessions of every project." },
+    {
+      kind: "integer",
+      name: "limit",
+      alias: "n",
+      min: 1,
+      max: 100_000,
+      description: "At most this many (default 50)."
+    },
+    directory,
+    json
+  ],
+  args: []
+} as const satisfies CommandSpec
+
+const sessionId = { name: "id", description: "Id of the session, or a unique beginning of it." } as const
+
+/** @since 0.1.0 @category constants */
+export const sessionsShow = {
+  path: ["sessions", "show"],
+  summary: "Show a session: its counters, its runs, what was said.",
+  options: [json],
+  args: [sessionId]
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const sessionsExport = {
+  path: ["sessions", "export"],
+  summary: "Print a whole session.",
+  options: [{
+    kind: "choice",
+    name: "format",
+    choices: ["json", "markdown"],
+    description: "json: everything stored, one document (default). markdown: to read."
+  }],
+  args: [sessionId]
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const sessionsDelete = {
+  path: ["sessions", "delete"],
+  summary: "Delete a session for good.",
+  options: [{ kind: "flag", name: "yes", alias: "y", description: "Do not ask." }],
+  args: [sessionId]
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const configShow = {
+  path: ["config", "show"],
+  summary: "Print the settings in force. Secrets show only as set.",
+  options: [
+    { kind: "flag", name: "origin", description: "Say where each value comes from and what it hides." },
+    directory,
+    json
+  ],
+  args: []
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const configPath = {
+  path: ["config", "path"],
+  summary: "Print the path of the settings file.",
+  options: [],
+  args: []
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const doctor = {
+  path: ["doctor"],
+  summary: "Check what works here and say how to fix the rest.",
+  options: [directory, json],
+  args: []
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const demo = {
+  path: ["demo"],
+  summary: "See the agent repair a failing program, with a scripted model: no account, no network.",
+  options: [],
+  args: []
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const start = {
+  path: ["start"],
+  summary: "The conversation where a provider is configured and a terminal is attached, else the demo.",
+  options: agent,
+  args: [],
+  excludes: agentExcludes,
+  hidden: true
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const vectorsEval = {
+  path: ["vectors", "eval"],
+  summary: "Answer conformance cases: one JSON line a case on stdin, one a result on stdout.",
+  options: [],
+  args: []
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const vectorsCheck = {
+  path: ["vectors", "check"],
+  summary: "Run the conformance vectors against this program or another one.",
+  options: [
+    {
+      kind: "text",
+      name: "adapter",
+      value: "CMD",
+      description: "Command of the implementation to check (through sh -c)."
+    },
+    { kind: "text", name: "domain", value: "NAME", repeat: true, description: "Only this domain." },
+    { kind: "text", name: "tag", value: "TAG", repeat: true, description: "Only cases with this tag." },
+    {
+      kind: "integer",
+      name: "timeout-ms",
+      min: 1,
+      max: 86_400_000,
+      description: "Limit of one case in milliseconds (default 10000)."
+    },
+    json
+  ],
+  args: []
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const completions = {
+  path: ["completions"],
+  summary: "Print a completion script for a shell.",
+  options: [],
+  args: [{ name: "shell", description: "bash, zsh or fish." }]
+} as const satisfies CommandSpec
+
+/** Every command, in the order of the help. @since 0.1.0 @category constants */
+export const commands: ReadonlyArray<CommandSpec> = [
+  conversation,
+  run,
+  sessionsList,
+  sessionsShow,
+  sessionsExport,
+  sessionsDelete,
+  doctor,
+  demo,
+  start,
+  configShow,
+  configPath,
+  vectorsEval,
+  vectorsCheck,
+  completions
+]
+
+/** Groups of commands and what they are about. @since 0.1.0 @category constants */
+export const groups: Readonly<Record<string, string>> = {
+  sessions: "The record of sessions.",
+  config: "The settings.",
+  vectors: "The conformance vectors of HIP-301."
+}
+
+/** Commands that come with a later version: known by name, refused. @since 0.1.0 @category constants */
+export const later: ReadonlyArray<ReadonlyArray<string>> = [
+  ["acp"],
+  ["mcp"],
+  ["proxy"],
+  ["auth"],
+  ["lsp"],
+  ["sandbox"],
+  ["permissions"],
+  ["config", "set"],
+  ["config", "schema"],
+  ["config", "validate"]
+]

@@ -1,0 +1,47 @@
+/**
+ * The log: to stderr, or to the file that `HANZO_LOG_FILE` names; never to stdout (effect-style 3.6, rule 9).
+ *
+ * `HANZO_LOG_LEVEL` is one of all, trace, debug, info, warning, error, fatal, none; without it only warnings and worse
+ * are written.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
+import { appendFileSync, writeSync } from "node:fs"
+import * as path from "node:path"
+import { neutralise } from "../codec/TerminalText.ts"
+import { Environment, variable } from "./Environment.ts"
+
+/** The level of a word, case ignored; warnings for a word that names none. @since 0.1.0 @category decoding */
+export const levelOf = (word: string | undefined): LogLevel.LogLevel =>
+  LogLevel.allLevels.find((level) => level._tag.toLowerCase() === word?.toLowerCase()) ?? LogLevel.Warning
+
+/** A logger that hands each line to `write`. @since 0.1.0 @category constructors */
+export const make = (write: (line: string) => void): Logger.Logger<unknown, void> =>
+  Logger.map(Logger.logfmtLogger, (line) => write(`${neutralise(line)}\n`))
+
+const quietly = (write: () => void): void => {
+  try {
+    write()
+  } catch {
+    // a log that cannot be written must not end what it reports on
+  }
+}
+
+/** Takes the place of the default logger. @since 0.1.0 @category layers */
+export const layer: Layer.Layer<never, never, Environment> = Layer.unwrapEffect(
+  Effect.map(Environment, (environment) => {
+    const file = variable(environment, "HANZO_LOG_FILE")
+    const place = file === undefined ? undefined : path.resolve(environment.cwd, file)
+    const logger = make((line) =>
+      quietly(() => place === undefined ? void writeSync(2, line) : appendFileSync(place, line, { mode: 0o600 }))
+    )
+    return Layer.merge(
+      Logger.replace(Logger.defaultLogger, logger),
+      Logger.minimumLogLevel(levelOf(variable(environment, "HANZO_LOG_LEVEL")))
+    )
+  })
+)

@@ -1,0 +1,62 @@
+/**
+ * Everything the program needs from Node, and the way a program of this package runs on it.
+ *
+ * @since 0.1.0
+ */
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as NodePath from "@effect/platform-node/NodePath"
+import type * as FileSystem from "@effect/platform/FileSystem"
+import type * as Path from "@effect/platform/Path"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import { writeSync } from "node:fs"
+import { neutralise } from "../codec/TerminalText.ts"
+import { Dirs } from "./Dirs.ts"
+import { Environment } from "./Environment.ts"
+import * as Log from "./Log.ts"
+import { exitCodeOf, Signals } from "./Signals.ts"
+import { Terminal } from "./Terminal.ts"
+
+/** @since 0.1.0 @category models */
+export type NodePlatform = FileSystem.FileSystem | Path.Path | Environment | Dirs | Terminal | Signals
+
+/** @since 0.1.0 @category layers */
+export const layer: Layer.Layer<NodePlatform> = Layer.mergeAll(
+  NodeFileSystem.layer,
+  NodePath.layer,
+  Dirs.layer,
+  Terminal.layer,
+  Signals.layer,
+  Log.layer
+).pipe(Layer.provideMerge(Environment.layer))
+
+const complain = (text: string): void => {
+  try {
+    writeSync(2, text)
+  } catch {
+    // nobody reads stderr
+  }
+}
+
+/**
+ * Runs a program to its exit code and ends the process with it. A signal that the program does not take itself
+ * interrupts it: its scopes close, then the process ends with 130 or 143. A defect is printed to stderr, exit code 1.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const runMain = (program: Effect.Effect<number, never, NodePlatform>): void => {
+  const interruptible = Effect.gen(function*() {
+    const signals = yield* Signals
+    return yield* Effect.raceFirst(program, Effect.map(signals.unhandled, exitCodeOf))
+  })
+  const fiber = Effect.runFork(Effect.provide(interruptible, layer))
+  fiber.addObserver((exit) => {
+    if (Exit.isSuccess(exit)) process.exit(exit.value)
+    if (Cause.isInterruptedOnly(exit.cause)) process.exit(130)
+    complain(`hanzo-dev: internal error: ${neutralise(Cause.pretty(exit.cause))}\n`)
+    process.exit(1)
+  })
+}

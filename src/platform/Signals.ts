@@ -1,0 +1,98 @@
+/**
+ * Signals of the process as values: whoever subscribes decides what Ctrl-C means; without a subscriber it ends the
+ * program in order (scopes close, processes are stopped, records settle).
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+
+/** @since 0.1.0 @category models */
+export type SignalName = "SIGINT" | "SIGTERM" | "SIGHUP"
+
+/** @since 0.1.0 @category models */
+export interface SignalsService {
+  /**
+   * The signals from now on, in order, until the scope closes. The latest subscriber gets them. Holds 16; a further one
+   * while 16 wait is dropped, since they all ask for the same.
+   */
+  readonly subscribe: Effect.Effect<Queue.Dequeue<SignalName>, never, Scope.Scope>
+  /** The first signal that nobody had subscribed to. */
+  readonly unhandled: Effect.Effect<SignalName>
+}
+
+/** Exit code of a program ended by this signal (reading 0). @since 0.1.0 @category combinators */
+export const exitCodeOf = (signal: SignalName): 130 | 143 => signal === "SIGINT" ? 130 : 143
+
+/** Time for an orderly end after the second signal; the third ends the process at once. */
+const graceMs = 2_000
+
+const names: ReadonlyArray<SignalName> = ["SIGINT", "SIGTERM", "SIGHUP"]
+
+const make = (unhandled: Deferred.Deferred<SignalName>) => {
+  const subscribers: Array<Queue.Queue<SignalName>> = []
+  const service: SignalsService = {
+    subscribe: Effect.acquireRelease(
+      Effect.tap(Queue.dropping<SignalName>(16), (queue) => Effect.sync(() => void subscribers.push(queue))),
+      (queue) =>
+        Effect.zipRight(
+          Effect.sync(() => void subscribers.splice(subscribers.indexOf(queue), 1)),
+          Queue.shutdown(queue)
+        )
+    ),
+    unhandled: Deferred.await(unhandled)
+  }
+  const raise = (signal: SignalName): void => {
+    const queue = subscribers.at(-1)
+    if (queue === undefined) Deferred.unsafeDone(unhandled, Effect.succeed(signal))
+    else queue.unsafeOffer(signal)
+  }
+  return { service, raise }
+}
+
+/** @since 0.1.0 @category services */
+export class Signals extends Context.Tag("@hanzo/dev/platform/Signals")<Signals, SignalsService>() {
+  static readonly layer: Layer.Layer<Signals> = Layer.scoped(
+    Signals,
+    Effect.gen(function*() {
+      const { raise, service } = make(yield* Deferred.make<SignalName>())
+      let count = 0
+      const listeners = names.map((name) => ({
+        name,
+        listener: (): void => {
+          count += 1
+          raise(name)
+          if (count === 2) setTimeout(() => process.exit(exitCodeOf(name)), graceMs).unref()
+          if (count >= 3) process.exit(exitCodeOf(name))
+        }
+      }))
+      yield* Effect.acquireRelease(
+        Effect.sync(() => {
+          for (const { listener, name } of listeners) process.on(name, listener)
+        }),
+        () =>
+          Effect.sync(() => {
+            for (const { listener, name } of listeners) process.off(name, listener)
+          })
+      )
+      return service
+    })
+  )
+
+  /** No signal comes but those of `raise`. */
+  static readonly layerTest = (
+    connect: (raise: (signal: SignalName) => Effect.Effect<void>) => void = () => {}
+  ): Layer.Layer<Signals> =>
+    Layer.effect(
+      Signals,
+      Effect.map(Deferred.make<SignalName>(), (unhandled) => {
+        const { raise, service } = make(unhandled)
+        connect((signal) => Effect.sync(() => raise(signal)))
+        return service
+      })
+    )
+}

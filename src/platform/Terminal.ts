@@ -1,0 +1,278 @@
+/**
+ * The three standard streams and lines typed by a person. stdout carries the answer or the protocol and nothing else;
+ * everything for people goes to stderr (effect-style 3.6, rule 9).
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { fstatSync } from "node:fs"
+import * as readline from "node:readline"
+import { isatty } from "node:tty"
+
+/**
+ * `closed`: whoever read stdout has gone (EPIPE), which is a quiet end. `write`: stdout cannot take the bytes. `read`:
+ * stdin failed. `too_large`: stdin passed its limit.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class TerminalError extends Schema.TaggedError<TerminalError>("@hanzo/dev/platform/TerminalError")(
+  "TerminalError",
+  { reason: Schema.Literal("closed", "write", "read", "too_large"), message: Schema.String }
+) {}
+
+/** One answer of a person: a text (several lines when they were pasted), Ctrl-C, or the end of input. @since 0.1.0 @category models */
+export type Line =
+  | { readonly type: "line"; readonly text: string }
+  | { readonly type: "interrupt" }
+  | { readonly type: "end" }
+
+/** @since 0.1.0 @category models */
+export type StdinKind = "terminal" | "file" | "pipe" | "socket"
+
+/** @since 0.1.0 @category models */
+export interface TerminalService {
+  /** Returns when the text has been handed to the system: a slow reader slows the writer. */
+  readonly out: (text: string) => Effect.Effect<void, TerminalError>
+  /** Best effort: what cannot be written to stderr is lost. */
+  readonly err: (text: string) => Effect.Effect<void>
+  readonly columns: Effect.Effect<number>
+  readonly stdin_kind: StdinKind
+  /**
+   * Everything on stdin as text, at most `max_bytes`. With `first_byte_ms`, none when nothing at all came in that time.
+   */
+  readonly readAll: (
+    limits: { readonly max_bytes: number; readonly first_byte_ms?: number }
+  ) => Effect.Effect<Option.Option<string>, TerminalError>
+  /** Lines of stdin without their ends; ends with stdin. Not to be mixed with `readAll` and `readLine`. */
+  readonly lines: Stream.Stream<string, TerminalError>
+  /** Asks a person on the terminal; several calls must not overlap. */
+  readonly readLine: (prompt: string) => Effect.Effect<Line>
+}
+
+/** What a test terminal reads, and where it writes to. @since 0.1.0 @category models */
+export interface TestTerminal {
+  /** Whole stdin for `readAll` and `lines`; undefined = a stdin that says nothing. */
+  readonly stdin?: string
+  readonly stdin_kind?: StdinKind
+  readonly columns?: number
+  readonly out?: Array<string>
+  readonly err?: Array<string>
+  /** Answers of the person, in order, then the end of input. */
+  readonly readLine?: (prompt: string) => Effect.Effect<Line>
+  /** From this write on, stdout is closed. */
+  readonly closed_after?: number
+}
+
+const describe = (error: unknown): string => error instanceof Error ? error.message : String(error)
+
+const writeTo = (stream: NodeJS.WriteStream, text: string): Effect.Effect<void, TerminalError> =>
+  Effect.async((resume) => {
+    stream.write(text, (error) => {
+      if (error === undefined || error === null) return resume(Effect.void)
+      const code = "code" in error ? error.code : ""
+      const closed = code === "EPIPE" || code === "ERR_STREAM_DESTROYED" || code === "EOF" || code === "ECONNRESET"
+      resume(Effect.fail(new TerminalError({ reason: closed ? "closed" : "write", message: describe(error) })))
+    })
+  })
+
+const kindOf = (): StdinKind => {
+  if (isatty(0)) return "terminal"
+  try {
+    const info = fstatSync(0)
+    return info.isFIFO() ? "pipe" : info.isSocket() ? "socket" : "file"
+  } catch {
+    return "file"
+  }
+}
+
+const readError = (error: unknown): TerminalError => new TerminalError({ reason: "read", message: describe(error) })
+
+/** Waits until stdin has a byte or has ended. */
+const firstByte: Effect.Effect<void> = Effect.async((resume) => {
+  const stdin = process.stdin
+  const done = (): void => resume(Effect.void)
+  if (stdin.readableEnded || stdin.readableLength > 0) return done()
+  stdin.once("readable", done)
+  stdin.once("end", done)
+  stdin.once("error", done)
+  return Effect.sync(() => {
+    stdin.off("readable", done)
+    stdin.off("end", done)
+    stdin.off("error", done)
+  })
+})
+
+const collect = (max_bytes: number): Effect.Effect<string, TerminalError> =>
+  Effect.async((resume) => {
+    const stdin = process.stdin
+    const chunks: Array<Uint8Array> = []
+    let size = 0
+    const clean = (): void => {
+      stdin.off("data", onData)
+      stdin.off("end", onEnd)
+      stdin.off("error", onError)
+      stdin.pause()
+    }
+    const onData = (chunk: Uint8Array): void => {
+      size += chunk.length
+      chunks.push(chunk)
+      if (size > max_bytes) {
+        clean()
+        resume(
+          new TerminalError({ reason: "too_large", message: `stdin holds more than ${max_bytes} bytes` })
+        )
+      }
+    }
+    const onEnd = (): void => {
+      clean()
+      resume(Effect.succeed(Buffer.concat(chunks).toString("utf8")))
+    }
+    const onError = (error: unknown): void => {
+      clean()
+      resume(readError(error))
+    }
+    if (stdin.readableEnded) return resume(Effect.succeed(""))
+    stdin.on("data", onData)
+    stdin.on("end", onEnd)
+    stdin.on("error", onError)
+    return Effect.sync(clean)
+  })
+
+/** A pasted text arrives as a burst of lines; a person types no two lines in this time. */
+const burstMs = 25
+
+const history: Array<string> = []
+
+/**
+ * One question with an own line editor, closed again after the answer: while the agent works, the terminal is in its
+ * ordinary mode and Ctrl-C is a signal.
+ */
+const ask = (prompt: string): Effect.Effect<Line> =>
+  Effect.async((resume) => {
+    const { stdin, stdout } = process
+    const editor = readline.createInterface({
+      input: stdin,
+      output: stdout,
+      prompt,
+      history: [...history],
+      historySize: 500,
+      removeHistoryDuplicates: true,
+      escapeCodeTimeout: 50
+    })
+    const lines: Array<string> = []
+    let pasting = false
+    let timer: NodeJS.Timeout | undefined
+    let answered = false
+
+    const onKey = (_text: unknown, key: { readonly name?: string } | undefined): void => {
+      if (key?.name === "paste-start") pasting = true
+      else if (key?.name === "paste-end") pasting = false
+    }
+    const close = (): void => {
+      answered = true
+      clearTimeout(timer)
+      stdin.off("keypress", onKey)
+      if (stdout.isTTY) stdout.write("\u001b[?2004l")
+      editor.close()
+      stdin.pause()
+    }
+    const answer = (line: Line): void => {
+      if (answered) return
+      close()
+      if (line.type === "line" && line.text.trim() !== "") history.unshift(line.text)
+      resume(Effect.succeed(line))
+    }
+    const finish = (): void => {
+      // the last piece of a paste without an end of line is still being edited: it waits for the person
+      if (editor.line === "") answer({ type: "line", text: lines.join("\n") })
+    }
+
+    editor.on("line", (text) => {
+      clearTimeout(timer)
+      if (!pasting && text.endsWith("\\")) {
+        lines.push(text.slice(0, -1))
+        editor.setPrompt("... ")
+        editor.prompt()
+        return
+      }
+      lines.push(text)
+      if (!pasting) timer = setTimeout(finish, burstMs)
+    })
+    editor.on("SIGINT", () => answer({ type: "interrupt" }))
+    editor.on("close", () => answer(lines.length > 0 ? { type: "line", text: lines.join("\n") } : { type: "end" }))
+    stdin.on("keypress", onKey)
+    if (stdout.isTTY) stdout.write("\u001b[?2004h")
+    editor.prompt()
+    return Effect.sync(close)
+  })
+
+/** @since 0.1.0 @category services */
+export class Terminal extends Context.Tag("@hanzo/dev/platform/Terminal")<Terminal, TerminalService>() {
+  static readonly layer: Layer.Layer<Terminal> = Layer.sync(Terminal, () => {
+    // a failed write answers its own caller; without a listener it would also end the process
+    const ignore = (): void => {}
+    process.stdout.on("error", ignore)
+    process.stderr.on("error", ignore)
+    return {
+      out: (text) => text === "" ? Effect.void : writeTo(process.stdout, text),
+      err: (text) => text === "" ? Effect.void : Effect.ignore(writeTo(process.stderr, text)),
+      columns: Effect.sync(() => process.stdout.columns ?? process.stderr.columns ?? 80),
+      stdin_kind: kindOf(),
+      readAll: ({ first_byte_ms, max_bytes }) => {
+        const all = Effect.map(collect(max_bytes), Option.some)
+        return first_byte_ms === undefined ? all : firstByte.pipe(
+          Effect.timeoutOption(first_byte_ms),
+          Effect.flatMap(Option.match({
+            onNone: () => Effect.as(Effect.sync(() => process.stdin.pause()), Option.none<string>()),
+            onSome: () => all
+          }))
+        )
+      },
+      lines: Stream.suspend(() =>
+        Stream.fromAsyncIterable(process.stdin as AsyncIterable<Uint8Array>, readError).pipe(
+          Stream.decodeText(),
+          Stream.splitLines
+        )
+      ),
+      readLine: ask
+    }
+  })
+
+  /** Reads what it is given and writes to the given arrays. */
+  static readonly layerTest = (given: TestTerminal = {}): Layer.Layer<Terminal> =>
+    Layer.sync(Terminal, () => {
+      let writes = 0
+      return {
+        out: (text) =>
+          Effect.suspend(() => {
+            if (writes >= (given.closed_after ?? Infinity)) {
+              return new TerminalError({ reason: "closed", message: "write EPIPE" })
+            }
+            writes += 1
+            given.out?.push(text)
+            return Effect.void
+          }),
+        err: (text) => Effect.sync(() => void given.err?.push(text)),
+        columns: Effect.succeed(given.columns ?? 80),
+        stdin_kind: given.stdin_kind ?? "file",
+        readAll: ({ first_byte_ms, max_bytes }) =>
+          given.stdin === undefined
+            ? first_byte_ms === undefined
+              ? Effect.succeedSome("")
+              : Effect.delay(Effect.succeedNone, first_byte_ms)
+            : Buffer.byteLength(given.stdin) > max_bytes
+            ? Effect.fail(
+              new TerminalError({ reason: "too_large", message: `stdin holds more than ${max_bytes} bytes` })
+            )
+            : Effect.succeedSome(given.stdin),
+        lines: Stream.fromIterable([given.stdin ?? ""]).pipe(Stream.splitLines),
+        readLine: given.readLine ?? (() => Effect.succeed({ type: "end" }))
+      }
+    })
+}
