@@ -107,6 +107,8 @@ const driver = (): Driver => {
 const field = (u: unknown, name: string): unknown =>
   typeof u === "object" && u !== null ? Reflect.get(u, name) : undefined
 
+const words = (error: unknown): string => error instanceof Error ? error.message : String(error)
+
 /** The numeric result code of the driver's error, extended codes included; 0 = not one of SQLite's. */
 const resultCode = (error: unknown): number => {
   const code = field(error, "errcode")
@@ -115,6 +117,18 @@ const resultCode = (error: unknown): number => {
 
 const IOERR_SHMSIZE = 4874
 
+/** The texts of sqlite3_errmsg for the codes that matter, for errors that come without their code. */
+const texts: ReadonlyArray<readonly [string, SqliteReason]> = [
+  ["file is not a database", "corrupt"],
+  ["database disk image is malformed", "corrupt"],
+  ["database is locked", "busy"],
+  ["database table is locked", "busy"],
+  ["database or disk is full", "full"],
+  ["unable to open database file", "open"],
+  ["attempt to write a readonly database", "open"],
+  ["disk I/O error", "open"]
+]
+
 /**
  * What kind of failure an error of the client is (result codes: https://www.sqlite.org/rescode.html).
  *
@@ -122,7 +136,12 @@ const IOERR_SHMSIZE = 4874
  * @category combinators
  */
 export const reasonOf = (error: unknown): SqliteReason => {
-  const code = resultCode(error instanceof SqlError ? error.cause : error)
+  const cause = error instanceof SqlError ? error.cause : error
+  const code = resultCode(cause)
+  if (code === 0) {
+    const message = words(cause)
+    return texts.find(([text]) => message.includes(text))?.[1] ?? "query"
+  }
   if (code === IOERR_SHMSIZE) return "full"
   switch (code & 0xff) {
     case 3: // PERM
@@ -143,8 +162,6 @@ export const reasonOf = (error: unknown): SqliteReason => {
       return "query"
   }
 }
-
-const words = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
 /**
  * A sentence on what happened to the database at `path`, and what to do about it.
@@ -188,8 +205,8 @@ const prepareFile = (file: string): void => {
   }
 }
 
-const number = (rows: ReadonlyArray<Record<string, unknown>>, column: string): number => {
-  const value = rows[0]?.[column]
+const number = (db: Database, pragma: string): number => {
+  const value = db.prepare(`PRAGMA ${pragma}`).all()[0]?.[pragma]
   return typeof value === "number" ? value : 0
 }
 
@@ -218,7 +235,7 @@ const openDatabase = (module: Driver, options: OpenOptions): Database => {
   try {
     db.exec(`PRAGMA busy_timeout = ${timeout}`)
     // The version is read before the first write, so that a file of a newer program stays byte for byte.
-    const version = number(db.prepare("PRAGMA user_version").all(), "user_version")
+    const version = number(db, "user_version")
     if (options.newest_version !== undefined && version > options.newest_version) {
       throw new SqliteError({
         reason: "too_new",
@@ -248,7 +265,7 @@ const maxPrepared = 128
 
 const connect = (db: Database): Connection => {
   const prepared = new Map<string, Prepared>()
-  /** Least recently used goes first; the statement itself is freed with the garbage or the connection. */
+  /** Least recently used goes first; a statement is freed with the garbage, as the API has no call for it. */
   const statement = (sql: string): Prepared => {
     const known = prepared.get(sql)
     if (known !== undefined) {
@@ -268,25 +285,22 @@ const connect = (db: Database): Connection => {
   }
   const attempt = <A>(run: () => A): Effect.Effect<A, SqlError> =>
     Effect.try({ try: run, catch: (cause) => new SqlError({ cause, message: words(cause) }) })
-  const rows = (
-    sql: string,
-    params: ReadonlyArray<unknown>,
-    transform: (<A extends object>(row: ReadonlyArray<A>) => ReadonlyArray<A>) | undefined,
-    prepare: (sql: string) => Prepared
-  ) =>
-    attempt(() => {
-      const found = prepare(sql).all(...params.map(bind))
-      return transform === undefined ? found : transform(found)
-    })
+  type Transform = (<A extends object>(row: ReadonlyArray<A>) => ReadonlyArray<A>) | undefined
+  const all = (found: Prepared, params: ReadonlyArray<unknown>, transform: Transform) => {
+    const rows = found.all(...params.map(bind))
+    return transform === undefined ? rows : transform(rows)
+  }
+  const rows = (sql: string, params: ReadonlyArray<unknown>, transform: Transform) =>
+    attempt(() => all(statement(sql), params, transform))
   return {
-    execute: (sql, params, transform) => rows(sql, params, transform, statement),
+    execute: rows,
     executeRaw: (sql, params) => attempt(() => statement(sql).run(...params.map(bind))),
     executeValues: (sql, params) =>
-      Effect.map(rows(sql, params, undefined, statement), (all) => all.map((row) => Object.values(row))),
-    executeUnprepared: (sql, params, transform) => rows(sql, params, transform, (text) => db.prepare(text)),
+      Effect.map(rows(sql, params, undefined), (found) => found.map((row) => Object.values(row))),
+    executeUnprepared: (sql, params, transform) => attempt(() => all(db.prepare(sql), params, transform)),
     // The driver is synchronous: the rows are read at once and come as one chunk.
     executeStream: (sql, params, transform) =>
-      Stream.unwrap(Effect.map(rows(sql, params, transform, statement), (all) => Stream.fromIterable(all)))
+      Stream.unwrap(Effect.map(rows(sql, params, transform), (found) => Stream.fromIterable(found)))
   }
 }
 

@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { line } from "../codec/TerminalText.ts"
 import { Message, type Part, partsOf, type ReasoningPart, textOf, toolCallsOf } from "../domain/Message.ts"
 import type { Usage } from "../domain/Usage.ts"
 
@@ -15,6 +16,17 @@ const tailBytes = 8 * 1024
 
 /** The driver would cut a text at a NUL. */
 const stored = (value: string): string => value.replaceAll("\0", "\uFFFD")
+
+/**
+ * A key as its column holds it: what the driver would change (NUL, lone surrogates; keys carry call ids of models) is
+ * written as a JSON string.
+ *
+ * @since 0.1.0
+ * @category encoding
+ */
+export const keyColumn = (key: string): string => /^"|\0|\p{Surrogate}/u.test(key) ? JSON.stringify(key) : key
+
+const keyOf = (column: string): string => column.startsWith("\"") ? String(JSON.parse(column)) : column
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -42,18 +54,14 @@ export const shorten = (value: string): string => {
   }`
 }
 
-const line = (value: string, max: number): string => {
-  // Long pastes: only the beginning can be part of the result.
-  const flat = value.slice(0, max * 16).replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim()
-  const points = [...flat]
-  return points.length <= max ? flat : `${points.slice(0, max - 1).join("").trimEnd()}…`
-}
+/** Long pastes: only the beginning can be part of the result. */
+const short = (value: string, max: number): string | null => line(value.slice(0, max * 16), max) || null
 
 /** A title of at most 80 characters in one line, null when nothing is left. @since 0.1.0 @category combinators */
-export const titleOf = (value: string): string | null => line(value, 80) || null
+export const titleOf = (value: string): string | null => short(value, 80)
 
 /** What a list shows of a session: at most 200 characters in one line. @since 0.1.0 @category combinators */
-export const previewOf = (value: string): string | null => line(value, 200) || null
+export const previewOf = (value: string): string | null => short(value, 200)
 
 const shown = (part: Part): string => {
   switch (part.type) {
@@ -119,7 +127,7 @@ export const columnsOf = (message: Message): MessageColumns => {
   const content = contentOf(message)
   return {
     content: stored(message.role === "tool" ? shorten(content) : content),
-    tool_call_id: message.tool_call_id ?? null,
+    tool_call_id: message.tool_call_id === undefined ? null : stored(message.tool_call_id),
     tool_calls: calls.length === 0 ? null : JSON.stringify(
       calls.map((call) => ({ id: call.id, type: "function", function: { name: call.name, arguments: call.arguments } }))
     ),
@@ -134,8 +142,7 @@ export const columnsOf = (message: Message): MessageColumns => {
 
 const Count = Schema.Number
 
-/** @since 0.1.0 @category schemas */
-export const UsageColumns = Schema.Struct({
+const UsageColumns = Schema.Struct({
   input_tokens: Count,
   output_tokens: Count,
   cache_read_tokens: Count,
@@ -266,7 +273,7 @@ export const decodeEntries = Schema.decodeUnknownEither(Schema.Array(EntryRow))
 /** @since 0.1.0 @category combinators */
 export const entryOf = (row: typeof EntryRow.Type) => ({
   id: row.message_id,
-  key: row.entry_key,
+  key: keyOf(row.entry_key),
   run_id: row.run_id,
   turn: row.turn,
   message: row.message,

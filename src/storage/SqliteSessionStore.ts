@@ -22,11 +22,11 @@ import * as RunRecords from "./RunRecords.ts"
 import type { Entry, SessionStoreService } from "./SessionStore.ts"
 import { fromSql, fromSqlite, notFound, StorageError } from "./StorageError.ts"
 
-/** Seconds since the epoch, to the millisecond. @since 0.1.0 @category combinators */
-export const seconds: Effect.Effect<number> = Effect.map(Clock.currentTimeMillis, (now) => now / 1000)
+/** Seconds since the epoch, to the millisecond. */
+const seconds: Effect.Effect<number> = Effect.map(Clock.currentTimeMillis, (now) => now / 1000)
 
-/** A decoded row, or `corrupt` with the place. @since 0.1.0 @category decoding */
-export const decoded = <A>(
+/** A decoded row, or `corrupt` with the place. */
+const decoded = <A>(
   path: string,
   table: string,
   result: Either.Either<A, ParseError>
@@ -52,10 +52,11 @@ const appendEntries = (sql: SqlClient, session_id: string, entries: ReadonlyArra
     let title: string | null = null
     let preview: string | null = null
     for (const entry of entries) {
+      const key = Rows.keyColumn(entry.key)
       const present = yield* query(
         sql,
         "SELECT 1 AS found FROM message_details WHERE session_id = ? AND entry_key = ? AND withdrawn = 0",
-        [session_id, entry.key]
+        [session_id, key]
       )
       if (present.length > 0) continue
       const message = entry.message
@@ -102,7 +103,7 @@ const appendEntries = (sql: SqlClient, session_id: string, entries: ReadonlyArra
         [
           id,
           session_id,
-          entry.key,
+          key,
           entry.run_id,
           entry.turn,
           message.role,
@@ -146,7 +147,7 @@ const withdrawEntries = (sql: SqlClient, session_id: string, keys: ReadonlyArray
       sql,
       `UPDATE message_details SET withdrawn = 1 WHERE session_id = ? AND withdrawn = 0
         AND entry_key IN (SELECT value FROM json_each(?)) RETURNING message_id, folded_into`,
-      [session_id, JSON.stringify(keys)]
+      [session_id, JSON.stringify(keys.map(Rows.keyColumn))]
     )
     if (gone.length === 0) return
     const ids = JSON.stringify(gone.map((row) => row.message_id))

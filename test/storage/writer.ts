@@ -1,0 +1,52 @@
+/**
+ * A process that writes to a session database: `writer.mjs ROOT MODE SESSION WHO COUNT`.
+ * `write` appends COUNT entries and says each number once it is stored, `hold` begins a run and waits for the end of
+ * stdin, `open` only opens. A failure is one line of JSON and exit 1.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as fs from "node:fs"
+import { Dirs } from "../../src/platform/Dirs.ts"
+import { SessionStore } from "../../src/storage/SessionStore.ts"
+import { entryAt } from "./sequence.ts"
+
+const [root = "", mode = "", session = "", who = "", count = "0"] = process.argv.slice(2)
+const say = (line: string) => Effect.sync(() => fs.writeSync(1, `${line}\n`))
+
+const program = Effect.gen(function*() {
+  const store = yield* SessionStore
+  yield* say("open")
+  if (mode === "open") return
+  if (Option.isNone(yield* store.get(session))) {
+    yield* store.create({ id: session, workspace: "/w", provider: "p", model: "m" }).pipe(
+      // The other process may have been quicker.
+      Effect.catchAll((error) =>
+        Effect.flatMap(store.get(session), (found) => Option.isSome(found) ? Effect.void : error)
+      )
+    )
+  }
+  yield* store.beginRun({ id: `run_${who}`, session_id: session, model: "m" })
+  yield* say("begun")
+  if (mode === "hold") {
+    yield* Effect.async<void>((resume) => {
+      process.stdin.resume().on("end", () => resume(Effect.void))
+    })
+    return
+  }
+  for (let index = 0; index < Number(count); index++) {
+    yield* store.append(session, [entryAt(who, index)])
+    yield* say(String(index))
+  }
+  yield* store.endRun(`run_${who}`, { status: "completed", turns: 1, exit_code: 0 })
+}).pipe(
+  Effect.provide(Layer.provide(SessionStore.layer, Dirs.layerTest(root))),
+  Effect.catchAll((error) =>
+    Effect.zipRight(
+      say(JSON.stringify({ reason: error.reason, message: error.message })),
+      Effect.sync(() => process.exitCode = 1)
+    )
+  )
+)
+
+void Effect.runPromise(program)
