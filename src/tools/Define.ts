@@ -81,9 +81,9 @@ const inline = (root: Readonly<Record<string, unknown>>): JsonObject => {
         recursive = true
         return node
       }
-      const { $ref: _, ...own } = node
       const target = visit(defs[name], [...open, name])
-      return { ...(isObject(target) ? target : {}), ...own }
+      const own = Object.entries(node).filter(([key]) => key !== "$ref" && !noise.has(key))
+      return { ...(isObject(target) ? target : {}), ...Object.fromEntries(own) }
     }
     return Object.fromEntries(
       Object.entries(node).filter(([key]) => !noise.has(key)).map(([key, value]) => [

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { neutralise } from "../codec/TerminalText.ts"
+import * as TerminalText from "../codec/TerminalText.ts"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import type { RunPermissionMode } from "../domain/Permission.ts"
 import { failure, type JsonObject, type ToolResult } from "../domain/Tool.ts"
@@ -75,17 +75,19 @@ const lawful = (name: string, result: unknown): ToolResult => {
 }
 
 /** Live output: made safe to show (G8) and bounded; the result holds the text itself. */
-const liveOutput = (context: GuardContext): (text: string) => Effect.Effect<void> => {
+const liveOutput = (context: GuardContext) => {
+  const safe = TerminalText.make()
   let left = maxLiveUnits
-  const say = (text: string): Effect.Effect<void> =>
-    context.report({ type: "tool.output", call_id: context.call_id, text })
-  return (text) =>
-    Effect.suspend(() => {
-      if (left <= 0 || text === "") return Effect.void
-      const shown = neutralise(text)
-      left -= shown.length
-      return left > 0 ? say(shown) : say(`${shown}\n[no more output is shown while this runs]\n`)
-    })
+  const say = (text: string): Effect.Effect<void> => {
+    if (left <= 0 || text === "") return Effect.void
+    left -= text.length
+    const shown = left > 0 ? text : `${text}\n[no more output is shown while this runs]\n`
+    return context.report({ type: "tool.output", call_id: context.call_id, text: shown })
+  }
+  return {
+    emit: (text: string): Effect.Effect<void> => Effect.suspend(() => left <= 0 ? Effect.void : say(safe.push(text))),
+    flush: Effect.suspend(() => say(safe.flush()))
+  }
 }
 
 const make = Effect.gen(function*() {
@@ -146,16 +148,16 @@ const make = Effect.gen(function*() {
       const inSandbox = yield* passage("sandbox", () => sandbox.check(call))
       if (!inSandbox.allowed) return failure(inSandbox.reason)
 
-      const done = yield* Effect.exit(Effect.suspend(() =>
-        execute({ session_id: context.session_id, call_id: context.call_id, emit: liveOutput(context) })
-      ))
+      const live = liveOutput(context)
+      const done = yield* Effect.exit(
+        Effect.suspend(() => execute({ session_id: context.session_id, call_id: context.call_id, emit: live.emit }))
+      )
+      yield* live.flush
       const result = Exit.isSuccess(done) ? lawful(name, done.value) : yield* broke(name, done.cause)
 
       yield* closed(
         "post hook",
-        Effect.suspend(() =>
-          hooks.after(call, result)
-        ),
+        Effect.suspend(() => hooks.after(call, result)),
         () => undefined
       )
       const told = [before.context, inSandbox.context].filter((text) => text !== undefined && text !== "")
