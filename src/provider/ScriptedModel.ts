@@ -1,0 +1,318 @@
+/**
+ * The embedded deterministic model: plays scenarios through the same door as every other model.
+ *
+ * @since 0.1.0
+ */
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Chunk from "effect/Chunk"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { nearest } from "../codec/Distance.ts"
+import { ApiError } from "../domain/Failure.ts"
+import type { Message } from "../domain/Message.ts"
+import { ApiClient, type ApiClientService, type SendOptions, type StreamEvent } from "../domain/StreamEvent.ts"
+import type { ToolDef } from "../domain/Tool.ts"
+import { Workspace } from "../domain/Workspace.ts"
+import { builtinScenarios } from "./BuiltinScenarios.ts"
+import { conversationOf } from "./Conversation.ts"
+import { ModelError } from "./Models.ts"
+import * as Scenario from "./Scenario.ts"
+import { type DocumentProblem, fromText, fromValue } from "./ScenarioDocument.ts"
+
+/**
+ * A request as the model got it. `turn` is the index of the turn that answered, null when none did. `ended`: the
+ * consumer read the stream to its end (`done`), it failed, or it was closed before (`closed`).
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ScriptedRequest {
+  readonly request: number
+  readonly turn: number | null
+  readonly messages: ReadonlyArray<Message>
+  readonly tools: ReadonlyArray<ToolDef>
+  readonly options: SendOptions
+  readonly ended: "running" | "done" | "failed" | "closed"
+}
+
+/** @since 0.1.0 @category models */
+export interface ScriptedModelService {
+  readonly client: ApiClientService
+  /** All requests in the order they came. */
+  readonly requests: Effect.Effect<ReadonlyArray<ScriptedRequest>>
+  /** Indexes of turns that have answered nothing yet. */
+  readonly unused: Effect.Effect<ReadonlyArray<number>>
+}
+
+/** `onLast` runs when the last event is handed out: whoever stops reading there has read everything. */
+const play = (
+  steps: ReadonlyArray<Scenario.Step>,
+  onLast: () => void
+): Stream.Stream<StreamEvent, ApiError> => {
+  let at = 0
+  const next: Effect.Effect<Chunk.Chunk<StreamEvent>, Option.Option<ApiError>> = Effect.suspend(() => {
+    const step = steps[at++]
+    if (step === undefined) return Effect.fail(Option.none())
+    switch (step._tag) {
+      case "Emit":
+        if (at === steps.length) onLast()
+        return Effect.succeed(Chunk.of(step.event))
+      case "Sleep":
+        return Effect.zipRight(Effect.sleep(step.millis), next)
+      case "Gate":
+        return Effect.zipRight(step.effect, next)
+      case "Hang":
+        return Effect.never
+      case "Fail":
+        return Effect.fail(Option.some(step.error))
+    }
+  })
+  return Stream.repeatEffectChunkOption(next)
+}
+
+/**
+ * Plays one scenario, for tests: what was asked can be read back. A session (`options.session_id`) has its own place in
+ * the scenario. A request that the scenario does not answer fails with ApiError `bad_request`, its code
+ * `scenario_exhausted`, `scenario_mismatch` or `scenario_expression`, its message the difference.
+ *
+ * @since 0.1.0
+ * @category services
+ */
+export class ScriptedModel extends Context.Tag("@hanzo/dev/provider/ScriptedModel")<
+  ScriptedModel,
+  ScriptedModelService
+>() {
+  static readonly make = (scenario: Scenario.Scenario): ScriptedModelService => {
+    const cursors = new Map<string, { readonly cursor: Scenario.Cursor; readonly requests: number }>()
+    const requests: Array<ScriptedRequest> = []
+
+    const refuse = (failure: Scenario.ScenarioFailure): Scenario.Step => ({
+      _tag: "Fail",
+      error: new ApiError({
+        reason: "bad_request",
+        message: `scenario "${scenario.name}": ${failure.message}`,
+        retryable: false,
+        provider: "scripted",
+        code: failure.code
+      })
+    })
+
+    const begin = (messages: ReadonlyArray<Message>, tools: ReadonlyArray<ToolDef>, options: SendOptions) => {
+      const session = options.session_id ?? ""
+      const before = cursors.get(session) ?? { cursor: Scenario.start, requests: 0 }
+      const conversation = conversationOf(messages, tools, options, before.requests + 1)
+      const selected = Scenario.select(scenario, before.cursor, conversation)
+      cursors.set(session, {
+        cursor: Either.isRight(selected) ? selected.right.cursor : before.cursor,
+        requests: conversation.request
+      })
+      const steps = Either.flatMap(
+        selected,
+        ({ index, turn }) => Scenario.plan(scenario, index, turn, conversation)
+      )
+      const at = requests.push({
+        request: conversation.request,
+        turn: Either.isRight(selected) ? selected.right.index : null,
+        messages,
+        tools,
+        options,
+        ended: "running"
+      }) - 1
+      return { at, steps: Either.getOrElse(steps, (failure): ReadonlyArray<Scenario.Step> => [refuse(failure)]) }
+    }
+
+    const end = (at: number, ended: ScriptedRequest["ended"]): void => {
+      const request = requests[at]
+      if (request?.ended === "running") requests[at] = { ...request, ended }
+    }
+
+    return {
+      client: {
+        sendMessage: (messages, tools, options = {}) =>
+          Stream.suspend(() => {
+            const { at, steps } = begin(messages, tools, options)
+            return Stream.ensuringWith(play(steps, () => end(at, "done")), (exit) =>
+              Effect.sync(() =>
+                end(at, Exit.isFailure(exit) && !Exit.isInterrupted(exit) ? "failed" : "closed")
+              ))
+          })
+      },
+      requests: Effect.sync(() => [...requests]),
+      unused: Effect.sync(() => {
+        const used = new Set(requests.map((request) => request.turn))
+        return scenario.turns.flatMap((_, i) => used.has(i) ? [] : [i])
+      })
+    }
+  }
+
+  /** The door of one scenario, and the record of what came through it. */
+  static readonly layer = (scenario: Scenario.Scenario): Layer.Layer<ScriptedModel | ApiClient> =>
+    Layer.effectContext(Effect.sync(() => {
+      const model = ScriptedModel.make(scenario)
+      return Context.make(ScriptedModel, model).pipe(Context.add(ApiClient, model.client))
+    }))
+}
+
+/** @since 0.1.0 @category models */
+export interface ScriptedModelsService {
+  /**
+   * The model of a scenario, None when there is none of that name; the same name gives the same model. Fails with
+   * `bad_scenario` (file, place, remedy).
+   */
+  readonly find: (name: string) => Effect.Effect<Option.Option<ApiClientService>, ModelError>
+  /** Names that `find` knows, sorted. */
+  readonly names: Effect.Effect<ReadonlyArray<string>>
+}
+
+const maxBytes = 8 * 1024 * 1024
+const legalName = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
+const folder = (root: string): string => `${root}/.hanzo/scenarios`
+
+/** The name under which `--scenario FILE` is found: the file's own, without `.json`. @since 0.1.0 @category combinators */
+export const scenarioName = (file: string): string => (file.split(/[/\\]/).at(-1) ?? file).replace(/\.jsonc?$/i, "")
+
+const describe = (file: string, problems: ReadonlyArray<DocumentProblem>): string =>
+  `${file} is no scenario:\n${
+    problems.map((problem) =>
+      `  - ${problem.line === null ? "" : `line ${problem.line}, column ${problem.column}: `}${
+        problem.place === "" ? "" : `${problem.place}: `
+      }${problem.message}`
+    ).join("\n")
+  }\nCorrect the file; its form is in docs/scenarios.md and docs/schema/scenario.schema.json.`
+
+/**
+ * `scripted/NAME`: the given file under its own name, then the built-in scenarios, then
+ * `.hanzo/scenarios/NAME.json` below the project's root.
+ *
+ * @since 0.1.0
+ * @category services
+ */
+export class ScriptedModels extends Context.Tag("@hanzo/dev/provider/ScriptedModels")<
+  ScriptedModels,
+  ScriptedModelsService
+>() {
+  /** `file` is the absolute path of `--scenario FILE`. */
+  static readonly layerWith = (options: {
+    readonly file?: string
+    /** Beside the built-in ones; the library's way to give scenarios with functions. */
+    readonly scenarios?: ReadonlyArray<Scenario.Scenario>
+  }): Layer.Layer<ScriptedModels, never, FileSystem.FileSystem | Workspace> =>
+    Layer.effect(
+      ScriptedModels,
+      Effect.gen(function*() {
+        const fs = yield* FileSystem.FileSystem
+        const { root } = yield* Workspace
+        const models = new Map<string, ApiClientService>()
+        const given = new Map((options.scenarios ?? []).map((scenario) => [scenario.name, scenario]))
+
+        const bad = (message: string) => new ModelError({ reason: "bad_scenario", message })
+
+        const read = (file: string, name: string): Effect.Effect<Option.Option<Scenario.Scenario>, ModelError> =>
+          Effect.gen(function*() {
+            const info = yield* fs.stat(file)
+            if (info.type !== "File") {
+              return yield* bad(`${file} is a ${info.type.toLowerCase()}; a scenario is a JSON file`)
+            }
+            if (Number(info.size) > maxBytes) {
+              return yield* bad(`${file} has ${info.size} bytes; a scenario has at most ${maxBytes}`)
+            }
+            const parsed = fromText(yield* fs.readFileString(file), name)
+            if (Either.isLeft(parsed)) return yield* bad(describe(file, parsed.left))
+            return Option.some(parsed.right)
+          }).pipe(
+            Effect.catchTag("BadArgument", "SystemError", (error) =>
+              error._tag === "SystemError" && error.reason === "NotFound"
+                ? Effect.succeed(Option.none())
+                : Effect.fail(bad(`cannot read the scenario ${file}: ${error.message}; check its permissions`)))
+          )
+
+        const scenarioOf = (name: string): Effect.Effect<Option.Option<Scenario.Scenario>, ModelError> =>
+          Effect.gen(function*() {
+            const { file } = options
+            if (file !== undefined && name === scenarioName(file)) {
+              const scenario = yield* read(file, name)
+              if (Option.isSome(scenario)) {
+                return scenario
+              }
+              return yield* bad(`there is no file ${file}; give --scenario the path of a scenario`)
+            }
+            const fromLibrary = given.get(name)
+            if (fromLibrary !== undefined) {
+              return Option.some(fromLibrary)
+            }
+            const builtin = Object.hasOwn(builtinScenarios, name) ? builtinScenarios[name] : undefined
+            if (builtin !== undefined) {
+              return yield* Either.match(fromValue(builtin, name), {
+                onLeft: (problems) =>
+                  Effect.fail(bad(
+                    describe(
+                      `the built-in scenario "${name}"`,
+                      problems.map(([place, message]) => ({ place, message, line: null, column: null }))
+                    )
+                  )),
+                onRight: (scenario) =>
+                  Effect.succeed(Option.some(scenario))
+              })
+            }
+            return legalName.test(name) ? yield* read(`${folder(root)}/${name}.json`, name) : Option.none()
+          })
+
+        const names = Effect.gen(function*() {
+          const files = yield* fs.readDirectory(folder(root)).pipe(Effect.orElseSucceed((): Array<string> => []))
+          const ofProject = files.filter((file) =>
+            file.endsWith(".json")
+          ).map(scenarioName)
+          const all = [
+            ...(options.file === undefined ? [] : [scenarioName(options.file)]),
+            ...given.keys(),
+            ...Object.keys(builtinScenarios),
+            ...ofProject.filter((name) => legalName.test(name))
+          ]
+          return [...new Set(all)].sort()
+        })
+
+        return {
+          find: (name) =>
+            Effect.suspend(() => {
+              const known = models.get(name)
+              if (known !== undefined) return Effect.succeed(Option.some(known))
+              return Effect.map(scenarioOf(name), (scenario) =>
+                Option.map(scenario, (scenario) => {
+                  // A fiber that asked at the same time may have been first; its model has the cursors.
+                  const client = models.get(name) ?? ScriptedModel.make(scenario).client
+                  models.set(name, client)
+                  return client
+                }))
+            }),
+          names
+        }
+      })
+    )
+
+  /** Built-in scenarios and the project's folder. */
+  static readonly layer: Layer.Layer<ScriptedModels, never, FileSystem.FileSystem | Workspace> = ScriptedModels
+    .layerWith({})
+}
+
+/**
+ * The error for a name that `find` does not know.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const unknownScenario = (name: string, names: ReadonlyArray<string>): ModelError => {
+  const close = nearest(name, names)
+  return new ModelError({
+    reason: "unknown_scenario",
+    message: `there is no scenario "${name}"${close === undefined ? "" : `; did you mean "${close}"?`} ` +
+      `Known are ${names.join(", ")}. Put one into .hanzo/scenarios/${
+        legalName.test(name) ? name : "NAME"
+      }.json of the ` +
+      "project, or give a file with --scenario."
+  })
+}
