@@ -9,8 +9,8 @@ import { line } from "../codec/TerminalText.ts"
 import { Message, type Part, partsOf, type ReasoningPart, textOf, toolCallsOf } from "../domain/Message.ts"
 import type { Usage } from "../domain/Usage.ts"
 
-/** A tool result above this many bytes (UTF-8) is shortened in `messages.content`. @since 0.1.0 @category constants */
-export const maxResultBytes: number = 32 * 1024
+/** A tool result above this many bytes (UTF-8) is shortened in `messages.content`. */
+const maxResultBytes: number = 32 * 1024
 const headBytes = 24 * 1024
 const tailBytes = 8 * 1024
 

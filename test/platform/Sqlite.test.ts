@@ -222,6 +222,8 @@ describe("transactions", () => {
     }))
 })
 
+const system = (command: string, args: ReadonlyArray<string>) => execFileSync(command, args, { stdio: "ignore" })
+
 /** A small disk where the machine lets us mount one, else a database that may not grow: the same result code. */
 const smallDisk = (mount: boolean) =>
   Effect.acquireRelease(
@@ -230,7 +232,7 @@ const smallDisk = (mount: boolean) =>
       fs.mkdirSync(folder)
       if (!mount) return { folder, mounted: false }
       try {
-        execFileSync("mount", ["-t", "tmpfs", "-o", "size=768k", "tmpfs", folder], { stdio: "ignore" })
+        system("mount", ["-t", "tmpfs", "-o", "size=768k", "tmpfs", folder])
         fs.writeFileSync(path.join(folder, "ballast"), "x".repeat(300_000))
         return { folder, mounted: true }
       } catch {
@@ -238,7 +240,7 @@ const smallDisk = (mount: boolean) =>
       }
     }),
     // Lazily: a statement that is not garbage yet may hold the file.
-    ({ folder, mounted }) => Effect.sync(() => mounted ? void execFileSync("umount", ["-l", folder]) : undefined)
+    ({ folder, mounted }) => Effect.sync(() => mounted ? void system("umount", ["-l", folder]) : undefined)
   )
 
 describe.each([true, false])("a full disk (mounted where possible: %s)", (mount) => {

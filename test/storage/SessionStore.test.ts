@@ -275,62 +275,65 @@ describe("the two named tables (protocols 13)", () => {
       ])
       yield* store.append("ses_1", [result("a", "x".repeat(40_000)), result("b", "ok")])
       const rows = yield* sql<
-        { readonly content: string }
+        { readonly content: string; readonly [column: string]: unknown }
       >`SELECT role, content, tool_call_id, tool_calls, tool_name, finish_reason, reasoning, reasoning_details
         FROM messages ORDER BY id`
-      assert.deepStrictEqual(rows.map((row) => ({ ...row, content: row.content.slice(0, 5) })), [
-        {
-          role: "user",
-          content: "go",
-          tool_call_id: null,
-          tool_calls: null,
-          tool_name: null,
-          finish_reason: null,
-          reasoning: null,
-          reasoning_details: null
-        },
-        {
-          role: "assistant",
-          content: "",
-          tool_call_id: null,
-          tool_calls:
-            `[{"id":"a","type":"function","function":{"name":"bash","arguments":"{\\"command\\":\\"ls\\"}"}}]`,
-          tool_name: null,
-          finish_reason: "tool_calls",
-          reasoning: "think",
-          reasoning_details: JSON.stringify([reasoning("think", "sig")])
-        },
-        {
-          role: "assistant",
-          content: "",
-          tool_call_id: null,
-          tool_calls: `[{"id":"b","type":"function","function":{"name":"bash","arguments":"{}"}}]`,
-          tool_name: null,
-          finish_reason: "tool_calls",
-          reasoning: null,
-          reasoning_details: null
-        },
-        {
-          role: "tool",
-          content: "xxxxx",
-          tool_call_id: "a",
-          tool_calls: null,
-          tool_name: "bash",
-          finish_reason: null,
-          reasoning: null,
-          reasoning_details: null
-        },
-        {
-          role: "tool",
-          content: "ok",
-          tool_call_id: "b",
-          tool_calls: null,
-          tool_name: "bash",
-          finish_reason: null,
-          reasoning: null,
-          reasoning_details: null
-        }
-      ])
+      assert.deepStrictEqual(
+        rows.map((row): Record<string, unknown> => ({ ...row, content: row.content.slice(0, 5) })),
+        [
+          {
+            role: "user",
+            content: "go",
+            tool_call_id: null,
+            tool_calls: null,
+            tool_name: null,
+            finish_reason: null,
+            reasoning: null,
+            reasoning_details: null
+          },
+          {
+            role: "assistant",
+            content: "",
+            tool_call_id: null,
+            tool_calls:
+              `[{"id":"a","type":"function","function":{"name":"bash","arguments":"{\\"command\\":\\"ls\\"}"}}]`,
+            tool_name: null,
+            finish_reason: "tool_calls",
+            reasoning: "think",
+            reasoning_details: JSON.stringify([reasoning("think", "sig")])
+          },
+          {
+            role: "assistant",
+            content: "",
+            tool_call_id: null,
+            tool_calls: `[{"id":"b","type":"function","function":{"name":"bash","arguments":"{}"}}]`,
+            tool_name: null,
+            finish_reason: "tool_calls",
+            reasoning: null,
+            reasoning_details: null
+          },
+          {
+            role: "tool",
+            content: "xxxxx",
+            tool_call_id: "a",
+            tool_calls: null,
+            tool_name: "bash",
+            finish_reason: null,
+            reasoning: null,
+            reasoning_details: null
+          },
+          {
+            role: "tool",
+            content: "ok",
+            tool_call_id: "b",
+            tool_calls: null,
+            tool_name: "bash",
+            finish_reason: null,
+            reasoning: null,
+            reasoning_details: null
+          }
+        ]
+      )
       assert.include(rows[3]?.content ?? "", `[... ${40_000 - 32 * 1024} bytes left out ...]`)
       assert.deepStrictEqual((yield* store.history("ses_1"))[1], {
         role: "assistant",

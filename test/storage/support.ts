@@ -15,7 +15,7 @@ export const temporary = (): string => fs.mkdtempSync(path.join(os.tmpdir(), "ha
 export const bundle = (folder: string, options: { readonly driver: boolean }): string => {
   const outfile = path.join(folder, "writer.mjs")
   esbuild.buildSync({
-    entryPoints: [path.join(here, "writer.ts")],
+    entryPoints: [fileURLToPath(new URL("./writer.ts", import.meta.url))],
     outfile,
     bundle: true,
     format: "esm",
