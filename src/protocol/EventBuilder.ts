@@ -107,6 +107,11 @@ export class MessageWriter extends ItemWriter {
     return this.#parts.reduce((all, part) => part.key === key && part.kind === kind ? all + part.text : all, "")
   }
 
+  /** How many annotations part `key` of the upstream has so far. */
+  annotationsOf(key: number): number {
+    return this.#parts.reduce((n, part) => part.key === key ? n + part.annotations.length : n, 0)
+  }
+
   /** A change of kind or of the upstream's `key` begins a new part. */
   text(delta: string, key?: number): void {
     if (delta === "" || this.ended) return

@@ -15,7 +15,7 @@ import {
   type TextPart,
   type ToolCallPart
 } from "../domain/Message.ts"
-import * as CallIds from "./CallIds.ts"
+import type * as CallIds from "./CallIds.ts"
 import { isBlank } from "./Json.ts"
 import type { Lossiness } from "./Lossiness.ts"
 
@@ -145,13 +145,13 @@ export const normalise = (messages: ReadonlyArray<Message>, options: HistoryOpti
   }
 
   const take = (id: string): OpenCall | undefined => {
-    const stack = unanswered.get(id)
-    for (let top = stack?.[stack.length - 1]; stack !== undefined && top !== undefined; top = stack[stack.length - 1]) {
-      const next = top.shift()
-      if (next !== undefined) return next
+    const stack = unanswered.get(id) ?? []
+    for (;;) {
+      const top = stack[stack.length - 1]
+      const next = top?.shift()
+      if (top === undefined || next !== undefined) return next
       stack.pop()
     }
-    return undefined
   }
 
   messages.forEach((message, at) => {

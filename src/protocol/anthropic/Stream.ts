@@ -224,7 +224,7 @@ class MessageReader implements Reader {
         return block.item.settle()
       case "other":
         if (isWholeObject(block.input)) {
-          block.item.replace({ ...(asObject(block.item.raw) ?? {}), input: parse(block.input) })
+          block.item.replace({ ...asObject(block.item.raw), input: parse(block.input) })
         }
         return block.item.end()
     }

@@ -110,8 +110,9 @@ export class ToolFragments {
       const at = this.#byIndex.get(index)
       // a new index with a name is a new call, whatever its id
       if (at === undefined) return name === undefined ? known : undefined
-      if (continues(at, fragment)) return at
-      return known !== undefined && known !== at && continues(known, fragment) ? known : undefined
+      // servers that number every call 0 tell them apart by id
+      const exact = known !== undefined && at.id !== id ? known : at
+      return continues(exact, fragment) ? exact : undefined
     }
     if (known !== undefined) return continues(known, fragment) ? known : undefined
     const last = this.#calls[this.#calls.length - 1]
