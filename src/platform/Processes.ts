@@ -104,14 +104,12 @@ export interface RunningProcess {
   readonly endInput: Effect.Effect<void>
 }
 
-/** @since 0.1.0 @category models */
-export interface RunInput extends SpawnInput {
+interface RunInput extends SpawnInput {
   /** Kept of each stream; the rest is drained and dropped. Default 10 MiB. */
   readonly max_bytes?: number
 }
 
-/** @since 0.1.0 @category models */
-export interface Completed extends ExitStatus {
+interface Completed extends ExitStatus {
   readonly stdout: Uint8Array
   readonly stderr: Uint8Array
   /** Something did not fit `max_bytes`. */
@@ -408,11 +406,8 @@ const collect = (
 
 /**
  * The whole service from a way to spawn, for policies that only change how a process starts.
- *
- * @since 0.1.0
- * @category constructors
  */
-export const fromSpawn = (spawnWith: ProcessesService["spawn"]): ProcessesService => ({
+const fromSpawn = (spawnWith: ProcessesService["spawn"]): ProcessesService => ({
   spawn: spawnWith,
   run: (input) =>
     Effect.scoped(Effect.gen(function*() {

@@ -19,10 +19,8 @@ import { makeRecorder, type Recorded } from "./Recorder.ts"
 import { Shell } from "./Shell.ts"
 import { type NativeTool, ToolFailure, type ToolRun } from "./Tool.ts"
 
-/** Milliseconds. @since 0.1.0 @category constants */
-export const defaultTimeoutMs = 120_000
-/** Milliseconds. @since 0.1.0 @category constants */
-export const maxTimeoutMs = 600_000
+const defaultTimeoutMs = 120_000
+const maxTimeoutMs = 600_000
 
 const BashInput = Schema.Struct({
   command: Schema.NonEmptyString.annotations({ description: "The command line, run by bash." }),

@@ -101,17 +101,14 @@ const inline = (root: Readonly<Record<string, unknown>>): JsonObject => {
 
 /**
  * JSON Schema of what goes in, without `$schema` and references, so that every provider takes it.
- *
- * @since 0.1.0
- * @category encoding
  */
-export const jsonSchemaOf = <A, I>(schema: Schema.Schema<A, I>): JsonObject => {
+const jsonSchemaOf = <A, I>(schema: Schema.Schema<A, I>): JsonObject => {
   const made: unknown = JSONSchema.make(schema)
   return isObject(made) ? inline(made) : { type: "object" }
 }
 
-/** Right = the decoded input; left = the complaint. @since 0.1.0 @category models */
-export type Decoder<A> = (input: JsonObject) => Either.Either<A, string>
+/** Right = the decoded input; left = the complaint. */
+type Decoder<A> = (input: JsonObject) => Either.Either<A, string>
 
 const quote = (key: PropertyKey): string => JSON.stringify(String(key))
 
@@ -163,11 +160,8 @@ const expected = (schema: unknown): string => {
 /**
  * Decodes a tool's input. Every problem is named at once: missing fields with what they want, wrong values with what
  * came, unknown fields with the nearest known names.
- *
- * @since 0.1.0
- * @category decoding
  */
-export const inputDecoder = <A, I>(tool: string, schema: Schema.Schema<A, I>): Decoder<A> => {
+const inputDecoder = <A, I>(tool: string, schema: Schema.Schema<A, I>): Decoder<A> => {
   const decode = Schema.decodeUnknownEither(schema, { errors: "all", onExcessProperty: "error" })
   const json = jsonSchemaOf(schema)
   const properties = isObject(json["properties"]) ? json["properties"] : {}

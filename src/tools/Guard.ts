@@ -19,8 +19,7 @@ import { Permissions } from "../permissions/Permissions.ts"
 import { type GuardedCall, type Passage, ToolHooks, ToolSandbox } from "./Slots.ts"
 import type { NativeTool, PreparedCall, ToolFailure } from "./Tool.ts"
 
-/** @since 0.1.0 @category models */
-export interface GuardContext {
+interface GuardContext {
   readonly session_id: string
   readonly call_id: string
   readonly mode: RunPermissionMode

@@ -26,14 +26,13 @@ export interface JobView {
   readonly killed: boolean
 }
 
-/** `dropped_bytes` of this news were not kept: they came before `text`. @since 0.1.0 @category models */
-export interface JobNews extends JobView {
+/** `dropped_bytes` of this news were not kept: they came before `text`. */
+interface JobNews extends JobView {
   readonly text: string
   readonly dropped_bytes: number
 }
 
-/** @since 0.1.0 @category errors */
-export class JobLimitReached extends Schema.TaggedError<JobLimitReached>("@hanzo/dev/tools/JobLimitReached")(
+class JobLimitReached extends Schema.TaggedError<JobLimitReached>("@hanzo/dev/tools/JobLimitReached")(
   "JobLimitReached",
   { running: Schema.Number }
 ) {

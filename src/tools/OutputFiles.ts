@@ -29,8 +29,8 @@ export interface OutputFilesService {
   readonly create: (call_id: string) => Effect.Effect<Option.Option<OutputFile>, never, Scope.Scope>
 }
 
-/** Bytes of one file. @since 0.1.0 @category constants */
-export const maxFileBytes = 64 * 1024 * 1024
+/** Bytes of one file. */
+const maxFileBytes = 64 * 1024 * 1024
 
 const retention = Duration.days(7)
 

@@ -15,6 +15,8 @@ import { mcpPrefix, McpTools } from "./McpTools.ts"
 import { nearest } from "./Nearest.ts"
 import type { NativeTool } from "./Tool.ts"
 
+type Maker<E, R> = Effect.Effect<ReadonlyArray<NativeTool>, E, R>
+
 /**
  * The tools that the registry is built from. Provide it to `layer` and keep it out of everything else: whoever holds it
  * can call a tool without the Guard.
@@ -27,9 +29,12 @@ export class NativeTools extends Context.Tag("@hanzo/dev/tools/NativeTools")<
   ReadonlyArray<NativeTool>
 >() {
   /** The tools of several makers, in this order. An embedder's own go here too: `Effect.succeed([tool])`. */
-  static readonly layerOf = <E, R>(
-    makers: ReadonlyArray<Effect.Effect<ReadonlyArray<NativeTool>, E, R>>
-  ): Layer.Layer<NativeTools, E, R> => Layer.effect(NativeTools, Effect.map(Effect.all(makers), (all) => all.flat()))
+  static readonly layerOf = <const M extends ReadonlyArray<Maker<unknown, unknown>>>(
+    makers: M
+  ): Layer.Layer<NativeTools, Effect.Effect.Error<M[number]>, Effect.Effect.Context<M[number]>> => {
+    const all = makers as ReadonlyArray<Maker<Effect.Effect.Error<M[number]>, Effect.Effect.Context<M[number]>>>
+    return Layer.effect(NativeTools, Effect.map(Effect.all(all), (tools) => tools.flat()))
+  }
 }
 
 /**

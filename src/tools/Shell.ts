@@ -25,11 +25,8 @@ export interface ShellService {
 
 /**
  * Programs that would wait for a person get a plain answer instead: no pager, no editor, no prompt, no colours.
- *
- * @since 0.1.0
- * @category constants
  */
-export const unattended: Readonly<Record<string, string>> = {
+const unattended: Readonly<Record<string, string>> = {
   TERM: "dumb",
   NO_COLOR: "1",
   PAGER: "cat",

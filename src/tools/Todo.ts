@@ -10,13 +10,11 @@ import * as Schema from "effect/Schema"
 import { success } from "../domain/Tool.ts"
 import { defineTool } from "./Define.ts"
 
-/** @since 0.1.0 @category schemas */
-export const TodoItem = Schema.Struct({
+const TodoItem = Schema.Struct({
   content: Schema.NonEmptyString.annotations({ description: "What is to be done, in one line." }),
   status: Schema.Literal("pending", "in_progress", "completed")
 })
-/** @since 0.1.0 @category models */
-export type TodoItem = typeof TodoItem.Type
+type TodoItem = typeof TodoItem.Type
 
 /** @since 0.1.0 @category models */
 export interface TodosService {
@@ -43,8 +41,8 @@ export class Todos extends Context.Tag("@hanzo/dev/tools/Todos")<Todos, TodosSer
 
 const mark: Readonly<Record<TodoItem["status"], string>> = { pending: "[ ]", in_progress: "[>]", completed: "[x]" }
 
-/** One line an item: `[ ]` pending, `[>]` in progress, `[x]` completed. @since 0.1.0 @category encoding */
-export const renderTodos = (items: ReadonlyArray<TodoItem>): string => {
+/** One line an item: `[ ]` pending, `[>]` in progress, `[x]` completed. */
+const renderTodos = (items: ReadonlyArray<TodoItem>): string => {
   if (items.length === 0) return "the list is empty"
   const done = items.filter((item) => item.status === "completed").length
   const lines = items.map((item) => `${mark[item.status]} ${item.content.replaceAll(/\s*\n\s*/gu, " ")}`)

@@ -25,7 +25,7 @@ import { NativeTools } from "../../src/tools/Registry.ts"
 import { ToolHooks, ToolSandbox } from "../../src/tools/Slots.ts"
 import type { NativeTool } from "../../src/tools/Tool.ts"
 
-export const emptyConfig: HanzoConfig = {
+const emptyConfig: HanzoConfig = {
   api_key: null,
   api_key_command: null,
   oauth_credentials: null,
@@ -48,7 +48,7 @@ export const emptyConfig: HanzoConfig = {
   audit_required: false
 }
 
-export const layerConfig = (config: Partial<HanzoConfig> = {}): Layer.Layer<Config> =>
+const layerConfig = (config: Partial<HanzoConfig> = {}): Layer.Layer<Config> =>
   Layer.succeed(
     Config,
     {

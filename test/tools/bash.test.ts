@@ -8,7 +8,7 @@ import * as TestClock from "effect/TestClock"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { ToolExecutor } from "../../src/domain/Tool.ts"
-import { Jobs, maxUnreadBytes } from "../../src/tools/Jobs.ts"
+import { Jobs, maxRunning, maxUnreadBytes } from "../../src/tools/Jobs.ts"
 import { OutputFiles } from "../../src/tools/OutputFiles.ts"
 import { alive, eventually, gone } from "../support/processes.ts"
 import { execute, layerBelow, layerSystem, recordingContext, recordingPermissions, scratch } from "../support/tools.ts"
@@ -379,6 +379,18 @@ describe("background jobs", () => {
         assert.isAtLeast(lost, 5_000_000 - maxUnreadBytes)
         assert.include(output, "LAST\n[job")
         assert.isBelow(output.length, 31_000)
+      })
+    ))
+
+  it.effect("the number of running jobs is bounded", () =>
+    inScratch(() =>
+      Effect.gen(function*() {
+        const start = execute("bash", { command: "sleep 300", background: true })
+        const started = yield* Effect.all(Array.from({ length: maxRunning }, () => start))
+        assert.isTrue(started.every((result) => !result.is_error))
+        assert.include((yield* start).error ?? "", `${maxRunning} background jobs are running`)
+        yield* execute("bash_kill", { id: jobId(started[0]?.output ?? "") })
+        assert.isFalse((yield* start).is_error)
       })
     ))
 
