@@ -65,7 +65,14 @@ export const run = (
       const attempt_id = yield* context.ids.make("att")
       yield* store.beginAttempt({ id: attempt_id, run_id: context.run_id, turn: input.turn, number: input.number })
 
+      // What came with the terminal is stored in the transaction that ends the attempt.
+      let last: TurnMachine.TurnStep = { events: [], items: [] }
       const publish = (step: TurnMachine.TurnStep): Effect.Effect<void, StorageError> => {
+        if (machine.terminal()?.type === "message_stop") {
+          last = { events: [...last.events, ...step.events], items: [...last.items, ...step.items] }
+          parts.push(...step.items)
+          return Effect.void
+        }
         if (step.items.length === 0) return context.emit(step.events)
         // Stored first, then offered: a consumer never sees the end of an item that a crash would lose.
         return Effect.suspend(() => {
@@ -85,8 +92,9 @@ export const run = (
       const cost_usd = usage === null ? null : costOf(usage, context.model.price)
       const end = (
         status: "completed" | "failed" | "cancelled",
-        more: { error_code?: string; request_id?: string; finish_reason?: string }
-      ) => store.endAttempt(attempt_id, { status, usage, cost_usd, ...more })
+        more: { error_code?: string; request_id?: string; finish_reason?: string },
+        entries: ReadonlyArray<Entry> = []
+      ) => store.endAttempt(attempt_id, { status, usage, cost_usd, ...more }, entries)
 
       const broken = (error: ApiError) =>
         Effect.gen(function*() {
@@ -104,7 +112,12 @@ export const run = (
 
       const terminal = machine.terminal()
       if (terminal !== null && terminal.type === "message_stop") {
-        yield* end("completed", { finish_reason: terminal.stop_reason })
+        yield* end(
+          "completed",
+          { finish_reason: terminal.stop_reason },
+          last.items.map((item) => entryOf(context, input.turn, item))
+        )
+        yield* context.emit(last.events)
         return {
           _tag: "Answered",
           stop_reason: machine.refused() && terminal.stop_reason === "end_turn" ? "refusal" : terminal.stop_reason,

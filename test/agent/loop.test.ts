@@ -12,7 +12,17 @@ import { illegality, repair } from "../../src/agent/Transcript.ts"
 import { AgentEvent } from "../../src/domain/AgentEvent.ts"
 import { failure, success } from "../../src/domain/Tool.ts"
 import { SessionStore } from "../../src/storage/SessionStore.ts"
-import { agentLayer, apiError, call, callTurn, type Request, textTurn, type World } from "./support.ts"
+import {
+  agentLayer,
+  apiError,
+  call,
+  callTurn,
+  recordLayer,
+  type Request,
+  textTurn,
+  type World,
+  worldLayer
+} from "./support.ts"
 
 const collect = (input: RunInput) =>
   Effect.flatMap(
@@ -331,21 +341,18 @@ const longRun = (): World => {
   const wait = { wait: 10 }
   const busy = (ms: number) => () => Effect.as(Effect.sleep(ms), success("ok"))
   const turn = (n: number): World["turns"][number] => [
-    wait,
     { type: "reasoning_delta", text: "think" },
     wait,
     { type: "content_delta", text: "some " },
-    wait,
     { type: "content_delta", text: "text" },
     call(`a${n}`, "read"),
     wait,
     call(`b${n}`, "read"),
     call(`c${n}`, "write"),
-    wait,
     { type: "message_stop", stop_reason: "tool_use" }
   ]
   return {
-    turns: [turn(0), [wait, { fail: apiError("overloaded", true) }], turn(1), turn(2), [wait, ...textTurn("done")]],
+    turns: [turn(0), [{ fail: apiError("overloaded", true) }], turn(1), [wait, ...textTurn("done")]],
     tools: { read: busy(25), write: busy(15) },
     readOnly: ["read"]
   }
@@ -353,42 +360,60 @@ const longRun = (): World => {
 
 describe("interruption at any point leaves a legal transcript", () => {
   for (const how of ["interrupt", "close"] as const) {
-    it.effect(`${how}: 200 random moments`, () =>
+    it.effect(`${how}: 200 random moments, and the session goes on`, () =>
       Effect.gen(function*() {
-        for (let round = 0; round < 200; round++) {
-          const at = yield* Random.nextIntBetween(0, 700)
-          yield* Effect.gen(function*() {
-            const agent = yield* Agent
-            const store = yield* SessionStore
+        const store = yield* SessionStore
+        const moments: Array<number> = []
+        for (let i = 0; i < 200; i++) moments.push(5 * (yield* Random.nextIntBetween(0, 40)))
+
+        // All runs start together, each is stopped at its own moment: between two steps of the loop, or amid them.
+        const runs = yield* Effect.forEach(moments, (at) =>
+          Effect.gen(function*() {
+            const agent = yield* Effect.provide(Agent, worldLayer(longRun()))
             const seen: Array<AgentEvent> = []
             const fiber = yield* Effect.fork(
               Stream.runForEach(agent.run({ prompt: "go" }), (event) => Effect.sync(() => seen.push(event)))
             )
-            yield* TestClock.adjust(at)
-            const id = (yield* store.list({}))[0]?.id ?? ""
-            if (how === "interrupt") {
-              yield* agent.interrupt(id, "user")
-              yield* TestClock.adjust("1 minute")
-              yield* Fiber.join(fiber)
-              assert.strictEqual(terminals(seen).length, 1, `one terminal, stopped at ${at}`)
-              assert.strictEqual(terminals(seen)[0], seen.at(-1))
-              const started = seen.flatMap((e) => e.type === "tool.started" ? [e.call_id] : []).sort()
-              const settled = seen.flatMap((e) => e.type === "tool.completed" ? [e.call_id] : []).sort()
-              assert.deepStrictEqual(settled, started, `settlements, stopped at ${at}`)
-            } else {
-              const closing = yield* Effect.fork(Fiber.interrupt(fiber))
-              yield* TestClock.adjust("1 minute")
-              yield* Fiber.join(closing)
-            }
-            const history = yield* store.history(id)
-            assert.strictEqual(illegality(repair(history)), null, `legal, stopped at ${at}`)
-            const runs = yield* store.runs(id)
-            assert.strictEqual(runs.filter((r) => r.status === "running").length, 0, `run row ended, stopped at ${at}`)
-            // The session goes on: the next request is legal and is answered.
-            const again = yield* Effect.either(Effect.flatMap(Agent, () => store.append(id, [])))
-            assert.strictEqual(again._tag, "Right")
-          }).pipe(Effect.provide(agentLayer(longRun())))
+            const yields = yield* Random.nextIntBetween(0, 12)
+            const stop = Effect.suspend(() =>
+              how === "interrupt" ? agent.interrupt(seen[0]?.session_id ?? "", "user") : Fiber.interrupt(fiber)
+            )
+            yield* Effect.fork(
+              Effect.sleep(at).pipe(Effect.zipRight(Effect.repeatN(Effect.yieldNow(), yields)), Effect.zipRight(stop))
+            )
+            return { at, seen, fiber }
+          }))
+        yield* TestClock.adjust("1 minute")
+
+        const ends = new Set<string | undefined>()
+        for (const { at, fiber, seen } of runs) {
+          yield* Fiber.await(fiber)
+          const id = seen[0]?.session_id ?? ""
+          if (id === "") {
+            assert.strictEqual(how, "close", "a run that is closed before it began shows nothing")
+            continue
+          }
+          ends.add(seen.at(-1)?.type)
+          if (how === "interrupt") {
+            assert.strictEqual(terminals(seen).length, 1, `one terminal, stopped at ${at}`)
+            assert.strictEqual(terminals(seen)[0], seen.at(-1))
+            const started = seen.flatMap((e) => e.type === "tool.started" ? [e.call_id] : []).sort()
+            const settled = seen.flatMap((e) => e.type === "tool.completed" ? [e.call_id] : []).sort()
+            assert.deepStrictEqual(settled, started, `settlements, stopped at ${at}`)
+          }
+          const rows = yield* store.runs(id)
+          assert.strictEqual(rows.filter((r) => r.status === "running").length, 0, `run row ended, stopped at ${at}`)
+          assert.strictEqual(illegality(repair(yield* store.history(id))), null, `legal, stopped at ${at}`)
+          const requests: Array<Request> = []
+          const again = yield* collect({ prompt: "go on", session_id: id }).pipe(
+            Effect.provide(worldLayer({ turns: [textTurn("here I am")], requests }))
+          )
+          assert.strictEqual(again.at(-1)?.type, "run.completed", `goes on, stopped at ${at}`)
+          assert.strictEqual(illegality(requests[0]?.messages ?? []), null)
         }
-      }), 120_000)
+        if (how === "interrupt") {
+          assert.isTrue(ends.has("run.cancelled") && ends.has("run.completed"), "both ends were seen")
+        }
+      }).pipe(Effect.provide(recordLayer)), 120_000)
   }
 })

@@ -54,6 +54,8 @@ export const config: ConfigService = {
   warnings: [],
   errors: [],
   origins: new Map(),
+  sources: new Map(),
+  user_file: "settings.json",
   rules: []
 }
 
@@ -116,7 +118,7 @@ export interface World {
   readonly model?: Partial<ResolvedModel>
 }
 
-/** Everything but the store, so that two agents can share one record. */
+/** Everything but the store and the ids, so that two agents can share one record. */
 export const worldLayer = (world: World) => {
   let next = 0
   const api = Layer.succeed(ApiClient, {
@@ -149,14 +151,15 @@ export const worldLayer = (world: World) => {
         Layer.succeed(Config, config),
         Layer.succeed(PermissionPrompter, world.prompters ?? []),
         Layer.succeed(Workspace, { root: "/work/project", cwd: "/work/project" }),
-        Environment.layerTest(),
-        Ids.layerCounting
+        Environment.layerTest()
       )
     )
   )
 }
 
-export const agentLayer = (world: World) => Layer.provideMerge(worldLayer(world), SessionStore.layerMemory)
+export const recordLayer = Layer.merge(SessionStore.layerMemory, Ids.layerCounting)
+
+export const agentLayer = (world: World) => Layer.provideMerge(worldLayer(world), recordLayer)
 
 export const apiError = (reason: ApiError["reason"], retryable: boolean, retry_after_ms?: number): ApiError =>
   new ApiError({ reason, message: `upstream says ${reason}`, retryable, provider: "test", retry_after_ms })
