@@ -4,31 +4,15 @@
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import type { Price } from "../config/Schema.ts"
 import type { Effort } from "../domain/StreamEvent.ts"
 import type { ModelTraits, ProtocolName } from "../protocol/Protocol.ts"
+import type { ModelError } from "./ModelError.ts"
+import { Targets } from "./Targets.ts"
 
-/**
- * Exit code 2 for all of these: `no_credential`, `unknown_provider`, `unknown_model`, `bad_url`,
- * `protocol_not_offered`, `unknown_scenario`, `bad_scenario`.
- *
- * @since 0.1.0
- * @category errors
- */
-export class ModelError extends Schema.TaggedError<ModelError>("@hanzo/dev/provider/ModelError")("ModelError", {
-  reason: Schema.Literal(
-    "no_credential",
-    "unknown_provider",
-    "unknown_model",
-    "bad_url",
-    "protocol_not_offered",
-    "unknown_scenario",
-    "bad_scenario"
-  ),
-  message: Schema.String
-}) {}
+export { ModelError } from "./ModelError.ts"
 
 /** Milliseconds; 0 = off. @since 0.1.0 @category models */
 export interface Limits {
@@ -67,4 +51,11 @@ export interface ModelsService {
 }
 
 /** @since 0.1.0 @category services */
-export class Models extends Context.Tag("@hanzo/dev/provider/Models")<Models, ModelsService>() {}
+export class Models extends Context.Tag("@hanzo/dev/provider/Models")<Models, ModelsService>() {
+  static readonly layer: Layer.Layer<Models, never, Targets> = Layer.effect(
+    Models,
+    Effect.map(Targets, ({ resolve }) => ({
+      resolve: (name) => Effect.map(resolve(name), (target) => target.model)
+    }))
+  )
+}

@@ -20,7 +20,7 @@ import type { ToolDef } from "../domain/Tool.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import { builtinScenarios } from "./BuiltinScenarios.ts"
 import { conversationOf } from "./Conversation.ts"
-import { ModelError } from "./Models.ts"
+import { ModelError } from "./ModelError.ts"
 import * as Scenario from "./Scenario.ts"
 import { type DocumentProblem, fromText, fromValue } from "./ScenarioDocument.ts"
 
