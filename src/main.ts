@@ -1,2 +1,46 @@
 #!/usr/bin/env node
-export {}
+/**
+ * The program `hanzo-dev`. `--version`, `--help` and mistakes on the command line are answered before anything else is
+ * loaded (effect-style 3.6, rule 7).
+ *
+ * @since 0.1.0
+ */
+declare const __HANZO_VERSION__: string | undefined
+
+const argv = process.argv.slice(2)
+
+/** Prints and ends; a reader that has gone (`hanzo-dev --help | head -1`) is no error. */
+const answer = (stream: NodeJS.WriteStream, text: string, code: number): void => {
+  process.exitCode = code
+  stream.on("error", () => process.exit(code))
+  stream.write(text)
+}
+
+const version = (): void =>
+  answer(process.stdout, `${typeof __HANZO_VERSION__ === "string" ? __HANZO_VERSION__ : "0.0.0"}\n`, 0)
+
+const main = async (): Promise<void> => {
+  const { check } = await import("./cli/Check.ts")
+  const checked = check(argv)
+  switch (checked.kind) {
+    case "version":
+      return version()
+    case "help": {
+      const { help } = await import("./cli/Help.ts")
+      const { coloured, colourless } = await import("./cli/Style.ts")
+      const { stdout } = process
+      return answer(stdout, help(checked.path, stdout.isTTY && stdout.hasColors() ? coloured : colourless), 0)
+    }
+    case "error": {
+      const [first, ...rest] = checked.lines
+      return answer(process.stderr, [`hanzo-dev: ${first}`, ...rest.map((line) => `  ${line}`), ""].join("\n"), 2)
+    }
+    case "command": {
+      const { run } = await import("./cli/Main.ts")
+      return run(checked.command, checked.argv)
+    }
+  }
+}
+
+if (argv.length === 1 && argv[0] === "--version") version()
+else await main()

@@ -1,0 +1,74 @@
+/**
+ * The layers of each command, built once a process. Imports stay inside functions: a command loads only what it needs.
+ *
+ * @since 0.1.0
+ */
+import type * as FileSystem from "@effect/platform/FileSystem"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { Agent } from "../agent/Agent.ts"
+import { Config, type ConfigFlags } from "../config/Config.ts"
+import type { PermissionPrompterService } from "../domain/Permission.ts"
+import type { Workspace } from "../domain/Workspace.ts"
+import type { Dirs } from "../platform/Dirs.ts"
+import type { Environment } from "../platform/Environment.ts"
+import type { NodePlatform } from "../platform/NodePlatform.ts"
+import type { Models } from "../provider/Models.ts"
+import type { SessionStore } from "../storage/SessionStore.ts"
+import { type CliExit, failed } from "./Exit.ts"
+import type { AgentValues } from "./Run.ts"
+
+/** What a command that runs the agent uses. @since 0.1.0 @category models */
+export type AgentServices = Agent | Config | Models | SessionStore | Workspace
+
+/** What the command line says about the composition. @since 0.1.0 @category models */
+export interface AgentOptions {
+  /** `-C`; absent = the working directory of the process. */
+  readonly directory?: string
+  readonly flags: ConfigFlags
+  /** Asked in order; none = headless. */
+  readonly prompters: ReadonlyArray<PermissionPrompterService>
+  /** `--no-session`: the record lives in memory and ends with the process. */
+  readonly in_memory: boolean
+  readonly trust_workspace: boolean
+  /** `--scenario`: file of the scripted model. */
+  readonly scenario?: string
+}
+
+/** @since 0.1.0 @category constructors */
+export const flagsOf = (values: Pick<AgentValues, "model" | "allow" | "deny">): ConfigFlags => ({
+  settings: values.model === undefined ? {} : { model: values.model },
+  allow: values.allow,
+  deny: values.deny
+})
+
+/** @since 0.1.0 @category constructors */
+export const optionsOf = (
+  values: AgentValues,
+  prompters: ReadonlyArray<PermissionPrompterService>
+): AgentOptions => ({
+  ...(values.directory === undefined ? {} : { directory: values.directory }),
+  flags: flagsOf(values),
+  prompters,
+  in_memory: values["no-session"],
+  trust_workspace: values["trust-workspace"],
+  ...(values.scenario === undefined ? {} : { scenario: values.scenario })
+})
+
+/** Settings alone: user file and environment. @since 0.1.0 @category layers */
+export const configLayer: Layer.Layer<Config, never, FileSystem.FileSystem | Dirs | Environment> = Config.layer
+
+/** The whole runtime for one workspace. @since 0.1.0 @category layers */
+export const agentLayer = (_options: AgentOptions): Layer.Layer<AgentServices, CliExit, NodePlatform> =>
+  Layer.unwrapEffect(Effect.fail(failed("the runtime is not composed in this build")))
+
+/** The record of sessions and the project that `directory` belongs to. @since 0.1.0 @category layers */
+export const recordLayer = (
+  _directory: string | undefined
+): Layer.Layer<SessionStore | Workspace, CliExit, NodePlatform> =>
+  Layer.unwrapEffect(Effect.fail(failed("the runtime is not composed in this build")))
+
+/** The built-in demo. @since 0.1.0 @category constructors */
+export const demo: Effect.Effect<number, CliExit, NodePlatform> = Effect.fail(
+  failed("the demo is not part of this build")
+)

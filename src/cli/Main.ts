@@ -1,0 +1,34 @@
+/**
+ * Runs a checked command: its module is loaded when it is called, and nothing of the others.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import { runMain } from "../platform/NodePlatform.ts"
+import { type Main, settled } from "./Entry.ts"
+import type { CommandSpec } from "./Spec.ts"
+
+const modules: Readonly<Record<string, () => Promise<Main>>> = {
+  "": async () => (await import("./commands/Conversation.ts")).main,
+  "run": async () => (await import("./commands/Run.ts")).main,
+  "sessions list": async () => (await import("./commands/Sessions.ts")).list,
+  "sessions show": async () => (await import("./commands/Sessions.ts")).show,
+  "sessions export": async () => (await import("./commands/Sessions.ts")).exportSession,
+  "sessions delete": async () => (await import("./commands/Sessions.ts")).remove,
+  "doctor": async () => (await import("./commands/Doctor.ts")).main,
+  "demo": async () => (await import("./commands/Demo.ts")).main,
+  "start": async () => (await import("./commands/Start.ts")).main,
+  "config show": async () => (await import("./commands/Config.ts")).show,
+  "config path": async () => (await import("./commands/Config.ts")).path,
+  "completions": async () => (await import("./commands/Completions.ts")).main
+}
+
+/** The commands that have a module. @since 0.1.0 @category constants */
+export const modulePaths: ReadonlyArray<string> = Object.keys(modules)
+
+/** Never returns: the process ends with the command's exit code. @since 0.1.0 @category constructors */
+export const run = (command: CommandSpec, argv: ReadonlyArray<string>): void => {
+  const load = modules[command.path.join(" ")]
+  if (load === undefined) throw new Error(`no module for ${command.path.join(" ")}`)
+  runMain(settled(Effect.flatMap(Effect.promise(load), (main) => main(argv))))
+}

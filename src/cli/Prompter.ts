@@ -1,0 +1,119 @@
+/**
+ * Asks the person at the terminal whether a call may run (reading 7.7). Questions queue one after another.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import { line, neutralise } from "../codec/TerminalText.ts"
+import type { PermissionDecision, PermissionPrompterService, PermissionRequestContext } from "../domain/Permission.ts"
+import type { JsonObject } from "../domain/Tool.ts"
+import { Terminal } from "../platform/Terminal.ts"
+import { type Style, styleFor } from "./Style.ts"
+import { Environment } from "../platform/Environment.ts"
+
+/** What an answer means; null = ask again. @since 0.1.0 @category models */
+export type Answer =
+  | { readonly decision: PermissionDecision; readonly note?: string }
+  | null
+
+/**
+ * | typed | meaning |
+ * | --- | --- |
+ * | `y`, `yes` | allow once |
+ * | `s`, `session` | allow for this session |
+ * | `a`, `always` | for now the same as `s`, and said so |
+ * | `n`, `no` | deny |
+ * | `n TEXT` | deny, and the text goes to the model |
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
+export const answerOf = (text: string): Answer => {
+  const [, word = "", rest = ""] = /^\s*(\S*)\s*([\s\S]*?)\s*$/.exec(text) ?? []
+  const said = word.toLowerCase()
+  if (said === "n" || said === "no") {
+    return {
+      decision: { decision: "deny", reason: rest === "" ? "denied by the user" : `denied by the user: ${rest}` }
+    }
+  }
+  if (rest !== "") return null
+  if (said === "y" || said === "yes") return { decision: { decision: "allow", scope: "once" } }
+  if (said === "s" || said === "session") return { decision: { decision: "allow", scope: "session" } }
+  if (said === "a" || said === "always") {
+    return {
+      decision: { decision: "allow", scope: "session" },
+      note: "allowed for this session; to allow it for good, add a rule to \"permissions\" in the settings file"
+    }
+  }
+  return null
+}
+
+/** Everything the call would do, in full: nothing that is approved is hidden (reading 2.3). @since 0.1.0 @category encoding */
+export const questionText = (
+  tool_name: string,
+  input: JsonObject,
+  context: PermissionRequestContext,
+  style: Style
+): string => {
+  const indent = (text: string): string => neutralise(text).split("\n").map((each) => `    ${each}`).join("\n")
+  const subject = context.subject ?? ""
+  const rest = Object.entries(input).filter(([, value]) => value !== subject)
+  const details = rest.map(([key, value]) =>
+    `  ${line(key, 60)}:\n${indent(typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "")}`
+  )
+  return [
+    "",
+    `${style.yellow("?")} ${style.bold(line(tool_name, 100))} asks for permission${
+      context.rule === undefined ? "" : ` (rule ${line(context.rule, 100)})`
+    }`,
+    ...(subject === "" ? [] : [indent(subject)]),
+    ...details,
+    ""
+  ].join("\n")
+}
+
+const choices = "  y once, s this session, a always, n no, n TEXT no and why > "
+
+/**
+ * `interrupts` takes the session when the person answers with Ctrl-C: the call is denied and the run is to be stopped.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  interrupts: Queue.Enqueue<string>
+): Effect.Effect<PermissionPrompterService, never, Terminal | Environment> =>
+  Effect.gen(function*() {
+    const terminal = yield* Terminal
+    const environment = yield* Environment
+    const style = styleFor(environment, environment.stderr_is_tty)
+    const oneAtATime = yield* Effect.makeSemaphore(1)
+
+    const ask = (session_id: string): Effect.Effect<PermissionDecision> =>
+      Effect.gen(function*() {
+        while (true) {
+          const typed = yield* terminal.readLine(choices)
+          if (typed.type === "end") return { decision: "deny", reason: "nobody answered" }
+          if (typed.type === "interrupt") {
+            yield* Queue.offer(interrupts, session_id)
+            return { decision: "deny", reason: "interrupted by the user" }
+          }
+          const answer = answerOf(typed.text)
+          if (answer === null) continue
+          if (answer.note !== undefined) yield* terminal.err(`  ${style.dim(answer.note)}\n`)
+          return answer.decision
+        }
+      })
+
+    return {
+      name: "user",
+      requestPermission: (tool_name, input, context) =>
+        oneAtATime.withPermits(1)(
+          Effect.zipRight(
+            terminal.err(questionText(tool_name, input, context, style)),
+            ask(context.session_id)
+          )
+        )
+    }
+  })

@@ -1,0 +1,200 @@
+/**
+ * `hanzo-dev run`: prompts to their ends without a person, the answer on stdout in one of three formats (architecture
+ * section 5).
+ *
+ * @since 0.1.0
+ */
+import * as Chunk from "effect/Chunk"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import type { RunInput } from "../agent/Agent.ts"
+import type { AgentEvent, TerminalEvent } from "../domain/AgentEvent.ts"
+import type { AgentError } from "../domain/Failure.ts"
+import { ExitCode } from "../domain/Failure.ts"
+import type { Part } from "../domain/Message.ts"
+import { empty } from "../domain/Usage.ts"
+import { Workspace } from "../domain/Workspace.ts"
+import { Environment } from "../platform/Environment.ts"
+import { Terminal } from "../platform/Terminal.ts"
+import { Models } from "../provider/Models.ts"
+import { SessionStore } from "../storage/SessionStore.ts"
+import { agentExit, drive, type Outcome } from "./Drive.ts"
+import { CliExit, failed, usage } from "./Exit.ts"
+import { soundConfig, stderrStyle, stdoutExit } from "./Output.ts"
+import * as Prompt from "./Prompt.ts"
+import type { RunResult } from "./Schemas.ts"
+import type * as Spec from "./Spec.ts"
+import * as View from "./View.ts"
+
+/** @since 0.1.0 @category models */
+export type RunValues = Spec.Values<typeof Spec.run>
+
+/** The values that every command that runs the agent has. @since 0.1.0 @category models */
+export type AgentValues = Spec.Values<typeof Spec.conversation>
+
+/** The session to go on with: none, the latest of this project, or the one with this id. @since 0.1.0 @category combinators */
+export const sessionOf = (
+  values: Pick<AgentValues, "continue" | "session">
+): Effect.Effect<string | undefined, CliExit, SessionStore | Workspace> =>
+  Effect.gen(function*() {
+    if (!values.continue && values.session === undefined) return undefined
+    const store = yield* SessionStore
+    if (values.session !== undefined) {
+      const found = yield* Effect.mapError(store.find(values.session), (error) =>
+        error.reason === "not_found" ? usage(error.message) : failed(error.message))
+      return found.id
+    }
+    const { root } = yield* Workspace
+    const latest = yield* Effect.mapError(store.latest(root), (error) =>
+      failed(error.message))
+    if (Option.isNone(latest)) return yield* usage(`there is no session of ${root} to continue`)
+    return latest.value.id
+  })
+
+/**
+ * The model must be known and have a credential before anything starts; a cost limit needs its price (exit code 2).
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const modelOf = (
+  values: Pick<AgentValues, "model" | "max-cost">
+): Effect.Effect<string, CliExit, Models> =>
+  Effect.gen(function*() {
+    const models = yield* Models
+    const model = yield* Effect.mapError(models.resolve(values.model), (error) => usage(...error.message.split("\n")))
+    if (values["max-cost"] !== undefined && model.price === null) {
+      return yield* usage(
+        `--max-cost needs a price, and ${model.name} has none`,
+        `set providers.${model.provider}.models["${model.model}"].price in the settings`
+      )
+    }
+    return model.name
+  })
+
+/** What the options say about every run of the command. @since 0.1.0 @category constructors */
+export const inputOf = (values: AgentValues): Omit<RunInput, "prompt" | "session_id"> => ({
+  ...(values.model === undefined ? {} : { model: values.model }),
+  ...(values["permission-mode"] === undefined ? {} : { permission_mode: values["permission-mode"] }),
+  ...(values["max-turns"] === undefined ? {} : { max_turns: values["max-turns"] }),
+  ...(values["max-cost"] === undefined ? {} : { max_cost_usd: values["max-cost"] }),
+  ...(values["system-prompt-append"] === undefined ? {} : { system_prompt_append: values["system-prompt-append"] })
+})
+
+const ofTerminal = (terminal: TerminalEvent, exit_code: number): RunResult => ({
+  v: 1,
+  session_id: terminal.session_id,
+  status: terminal.type === "run.completed" ? "completed" : terminal.type === "run.failed" ? "failed" : "cancelled",
+  exit_code,
+  result: terminal.result,
+  usage: terminal.usage,
+  cost_usd: terminal.cost_usd,
+  turns: terminal.turns,
+  error: terminal.type === "run.failed"
+    ? terminal.error
+    : terminal.type === "run.cancelled"
+    ? { code: "cancelled", message: terminal.reason }
+    : null
+})
+
+const withoutTerminal = (
+  session_id: string | null,
+  status: "failed" | "cancelled",
+  exit_code: number,
+  error: { readonly code: string; readonly message: string }
+): RunResult => ({ v: 1, session_id, status, exit_code, result: "", usage: empty, cost_usd: null, turns: 0, error })
+
+/** The one object of `--output-format json`. @since 0.1.0 @category encoding */
+export const resultOf = ({ exit_code, session_id, signal, terminal }: Outcome): RunResult =>
+  terminal !== null
+    ? ofTerminal(terminal, exit_code)
+    : signal === null
+    ? withoutTerminal(session_id, "failed", exit_code, {
+      code: "no_end",
+      message: "the run ended without saying how"
+    })
+    : withoutTerminal(session_id, "cancelled", exit_code, { code: "cancelled", message: "stopped at once" })
+
+/** One line an event, as it stands. @since 0.1.0 @category encoding */
+export const eventLines = (events: Iterable<AgentEvent>): string => {
+  let text = ""
+  for (const event of events) text += `${JSON.stringify(event)}\n`
+  return text
+}
+
+/** @since 0.1.0 @category combinators */
+export const execute = Effect.fn("Cli.run")(function*(values: RunValues) {
+  const terminal = yield* Terminal
+  const environment = yield* Environment
+  const style = yield* stderrStyle
+  const format = values["output-format"] ?? "text"
+  const streaming = values["input-format"] === "stream-json"
+  yield* soundConfig
+  // read before the session is looked up: a mistake in the prompt is told before anything is touched
+  const prompts: Stream.Stream<string | ReadonlyArray<Part>, CliExit, Terminal> = streaming
+    ? Prompt.fromLines(values.args[0])
+    : Stream.make(yield* Prompt.fromText(values.args[0]))
+  yield* modelOf(values)
+  let session_id = yield* sessionOf(values)
+  const columns = yield* terminal.columns
+  const live = format === "text" && environment.stdout_is_tty
+  let exit_code: number = ExitCode.done
+  let last: RunResult | undefined
+
+  const one = (prompt: string | ReadonlyArray<Part>) =>
+    Effect.gen(function*() {
+      const view = View.make({ style, columns, answer: live, progress: environment.stderr_is_tty })
+      const show = (event: AgentEvent) =>
+        Effect.forEach(
+          view.push(event),
+          ({ text, to }) => to === "answer" ? terminal.out(text) : terminal.err(text),
+          { discard: true }
+        )
+      let seen: TerminalEvent | null = null
+      const outcome = yield* drive(
+        { ...inputOf(values), prompt, ...(session_id === undefined ? {} : { session_id }) },
+        (events) => {
+          const end = Chunk.last(events)
+          if (Option.isSome(end) && "exit_code" in end.value) seen = end.value
+          return Effect.zipRight(
+            format === "stream-json" ? terminal.out(eventLines(events)) : Effect.void,
+            Effect.forEach(events, show, { discard: true })
+          )
+        }
+      ).pipe(
+        Effect.catchTag("TerminalError", (error) =>
+          // nobody reads any more: the run was stopped and settled, there is nobody to tell
+          error.reason === "closed"
+            ? new CliExit({ exit_code: (seen as TerminalEvent | null)?.exit_code ?? ExitCode.interrupted, lines: [] })
+            : stdoutExit(error)),
+        Effect.catchTag("AgentError", (error: AgentError) => {
+          const exit = agentExit(error)
+          last = withoutTerminal(session_id ?? null, "failed", exit.exit_code, {
+            code: error.reason,
+            message: error.message
+          })
+          return exit
+        })
+      )
+      session_id = outcome.session_id ?? session_id
+      last = resultOf(outcome)
+      if (exit_code === ExitCode.done) exit_code = outcome.exit_code
+      if (format === "text" && !live && last.result !== "") {
+        yield* Effect.mapError(
+          terminal.out(last.result.endsWith("\n") ? last.result : `${last.result}\n`),
+          (error) => new CliExit({ ...stdoutExit(error), exit_code: error.reason === "closed" ? exit_code : 1 })
+        )
+      }
+      if (outcome.signal !== null) return yield* new CliExit({ exit_code: outcome.exit_code, lines: [] })
+    })
+
+  const printLast = Effect.suspend(() =>
+    format === "json" && last !== undefined
+      ? Effect.ignore(terminal.out(`${JSON.stringify(last)}\n`))
+      : Effect.void
+  )
+  yield* Stream.runForEach(prompts, one).pipe(Effect.ensuring(printLast))
+  if (last === undefined) return yield* Prompt.noPromptExit
+  return exit_code
+})

@@ -1,0 +1,159 @@
+/**
+ * What `--json` and `stream-json` print, as Schemas. `docs/schema/` holds their JSON Schemas; fields are only ever
+ * added, so a reader ignores what it does not know.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { Message, Part } from "../domain/Message.ts"
+import { JsonObject } from "../domain/Tool.ts"
+import { Usage } from "../domain/Usage.ts"
+
+const v = Schema.Literal(1)
+
+/** The one object of `run --output-format json`. `session_id` is null when no session came to be. @since 0.1.0 @category schemas */
+export const RunResult = Schema.Struct({
+  v,
+  session_id: Schema.NullOr(Schema.String),
+  status: Schema.Literal("completed", "failed", "cancelled"),
+  exit_code: Schema.Number,
+  result: Schema.String,
+  usage: Usage,
+  cost_usd: Schema.NullOr(Schema.Number),
+  turns: Schema.Number,
+  error: Schema.NullOr(Schema.Struct({
+    code: Schema.String,
+    message: Schema.String,
+    status: Schema.optional(Schema.Number),
+    request_id: Schema.optional(Schema.String),
+    retry_after_ms: Schema.optional(Schema.Number)
+  }))
+})
+/** @since 0.1.0 @category models */
+export type RunResult = typeof RunResult.Type
+
+/** One line of `run --input-format stream-json`. @since 0.1.0 @category schemas */
+export const InputLine = Schema.Struct({
+  type: Schema.Literal("user"),
+  content: Schema.Union(Schema.String, Schema.Array(Part))
+})
+
+/** Times are seconds since the epoch, costs US dollars. @since 0.1.0 @category schemas */
+export const SessionSummary = Schema.Struct({
+  id: Schema.String,
+  title: Schema.NullOr(Schema.String),
+  preview: Schema.NullOr(Schema.String),
+  workspace: Schema.String,
+  provider: Schema.String,
+  model: Schema.String,
+  parent_session_id: Schema.NullOr(Schema.String),
+  started_at: Schema.Number,
+  last_active: Schema.Number,
+  ended_at: Schema.NullOr(Schema.Number),
+  end_reason: Schema.NullOr(Schema.String),
+  message_count: Schema.Number,
+  tool_call_count: Schema.Number,
+  usage: Usage,
+  cost_usd: Schema.NullOr(Schema.Number),
+  is_archived: Schema.Boolean
+})
+
+/** `sessions list --json`, the latest first. @since 0.1.0 @category schemas */
+export const SessionsList = Schema.Struct({ v, sessions: Schema.Array(SessionSummary) })
+/** @since 0.1.0 @category models */
+export type SessionsList = typeof SessionsList.Type
+
+const Run = Schema.Struct({
+  id: Schema.String,
+  session_id: Schema.String,
+  status: Schema.Literal("running", "completed", "failed", "cancelled", "interrupted"),
+  model: Schema.String,
+  started_at: Schema.Number,
+  ended_at: Schema.NullOr(Schema.Number),
+  turns: Schema.Number,
+  exit_code: Schema.NullOr(Schema.Number),
+  error_code: Schema.NullOr(Schema.String),
+  error_message: Schema.NullOr(Schema.String),
+  usage: Usage,
+  cost_usd: Schema.NullOr(Schema.Number)
+})
+
+const StoredEntry = Schema.Struct({
+  id: Schema.Number,
+  key: Schema.String,
+  run_id: Schema.String,
+  turn: Schema.Number,
+  timestamp: Schema.Number,
+  withdrawn: Schema.Boolean,
+  finish_reason: Schema.optional(Schema.String),
+  message: Message
+})
+
+/** `sessions show --json`: everything stored of one session. @since 0.1.0 @category schemas */
+export const SessionShow = Schema.Struct({
+  v,
+  session: SessionSummary,
+  runs: Schema.Array(Run),
+  entries: Schema.Array(StoredEntry)
+})
+/** @since 0.1.0 @category models */
+export type SessionShow = typeof SessionShow.Type
+
+const Tier = Schema.Literal("default", "user", "project", "local", "env", "flag", "managed")
+
+/** @since 0.1.0 @category schemas */
+export const ConfigIssue = Schema.Struct({
+  code: Schema.String,
+  tier: Tier,
+  file: Schema.optional(Schema.String),
+  key: Schema.NullOr(Schema.String),
+  line: Schema.NullOr(Schema.Number),
+  column: Schema.NullOr(Schema.Number),
+  message: Schema.String
+})
+
+const Source = Schema.Struct({
+  tier: Tier,
+  file: Schema.optional(Schema.String),
+  line: Schema.optional(Schema.Number),
+  value: Schema.Unknown
+})
+
+/**
+ * `config show --json`. Secrets stand as `set (TIER)`. `origins`, with `--origin`, is by dotted key: the value in force,
+ * then those it hides.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const ConfigShow = Schema.Struct({
+  v,
+  file: Schema.String,
+  settings: JsonObject,
+  origins: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Array(Source) })),
+  warnings: Schema.Array(ConfigIssue),
+  errors: Schema.Array(ConfigIssue)
+})
+/** @since 0.1.0 @category models */
+export type ConfigShow = typeof ConfigShow.Type
+
+/** One thing looked at; `fix` says what to do about `warning` and `error`. @since 0.1.0 @category schemas */
+export const DoctorCheck = Schema.Struct({
+  group: Schema.Literal("program", "settings", "tools", "sandbox", "models"),
+  name: Schema.String,
+  status: Schema.Literal("ok", "warning", "error"),
+  detail: Schema.String,
+  fix: Schema.NullOr(Schema.String)
+})
+/** @since 0.1.0 @category models */
+export type DoctorCheck = typeof DoctorCheck.Type
+
+/** `doctor --json`; `ok` is false, and the exit code 1, when a check is an error. @since 0.1.0 @category schemas */
+export const DoctorReport = Schema.Struct({
+  v,
+  version: Schema.String,
+  ok: Schema.Boolean,
+  checks: Schema.Array(DoctorCheck)
+})
+/** @since 0.1.0 @category models */
+export type DoctorReport = typeof DoctorReport.Type

@@ -1,0 +1,91 @@
+/**
+ * `hanzo-dev sessions`: the record of what was said, run and spent.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import { line } from "../codec/TerminalText.ts"
+import { Workspace } from "../domain/Workspace.ts"
+import { Environment } from "../platform/Environment.ts"
+import { Terminal } from "../platform/Terminal.ts"
+import { toJsonl, toMarkdown, toText, type Transcript } from "../render/Transcript.ts"
+import { SessionStore, type SessionSummary, type StorageError } from "../storage/SessionStore.ts"
+import { type CliExit, failed, usage } from "./Exit.ts"
+import { print, printJson } from "./Output.ts"
+import type { SessionShow, SessionsList } from "./Schemas.ts"
+import { sessionRows } from "./SessionText.ts"
+import type * as Spec from "./Spec.ts"
+
+const storageExit = (error: StorageError): CliExit =>
+  error.reason === "not_found" ? usage(...error.message.split("\n")) : failed(...error.message.split("\n"))
+
+const find = (id: string): Effect.Effect<SessionSummary, CliExit, SessionStore> =>
+  Effect.flatMap(SessionStore, (store) => Effect.mapError(store.find(id), storageExit))
+
+const transcript = (id: string): Effect.Effect<Transcript, CliExit, SessionStore> =>
+  Effect.gen(function*() {
+    const store = yield* SessionStore
+    const session = yield* find(id)
+    const runs = yield* Effect.mapError(store.runs(session.id), storageExit)
+    const entries = yield* Effect.mapError(store.entries(session.id), storageExit)
+    return { session, runs, entries }
+  })
+
+/** @since 0.1.0 @category combinators */
+export const list = Effect.fn("Cli.sessions.list")(function*(values: Spec.Values<typeof Spec.sessionsList>) {
+  const store = yield* SessionStore
+  const { root } = yield* Workspace
+  const sessions = yield* Effect.mapError(
+    store.list({ ...(values.all ? {} : { workspace: root }), limit: values.limit ?? 50 }),
+    storageExit
+  )
+  if (values.json) yield* printJson({ v: 1, sessions } satisfies SessionsList)
+  else if (sessions.length > 0) yield* print(sessionRows(sessions))
+  else {
+    const terminal = yield* Terminal
+    yield* terminal.err(
+      values.all ? "no sessions yet\n" : `no sessions of ${line(root, 300)} yet (--all lists every project)\n`
+    )
+  }
+  return 0
+})
+
+/** @since 0.1.0 @category combinators */
+export const show = Effect.fn("Cli.sessions.show")(function*(values: Spec.Values<typeof Spec.sessionsShow>) {
+  const found = yield* transcript(values.args[0] ?? "")
+  yield* values.json
+    ? printJson({ v: 1, ...found } satisfies Omit<SessionShow, "runs" | "entries">)
+    : print(toText(found))
+  return 0
+})
+
+/** @since 0.1.0 @category combinators */
+export const exportSession = Effect.fn("Cli.sessions.export")(
+  function*(values: Spec.Values<typeof Spec.sessionsExport>) {
+    const found = yield* transcript(values.args[0] ?? "")
+    yield* print(values.format === "markdown" ? toMarkdown(found) : toJsonl(found))
+    return 0
+  }
+)
+
+/** Asks first; without a terminal `--yes` is needed. @since 0.1.0 @category combinators */
+export const remove = Effect.fn("Cli.sessions.delete")(function*(values: Spec.Values<typeof Spec.sessionsDelete>) {
+  const store = yield* SessionStore
+  const terminal = yield* Terminal
+  const environment = yield* Environment
+  const session = yield* find(values.args[0] ?? "")
+  if (!values.yes) {
+    if (!environment.stdin_is_tty || !environment.stdout_is_tty) {
+      return yield* usage("deleting a session without a terminal needs --yes")
+    }
+    yield* terminal.err(sessionRows([session]))
+    const answer = yield* terminal.readLine("delete this session for good? y/N > ")
+    if (answer.type !== "line" || !/^\s*y(es)?\s*$/i.test(answer.text)) {
+      yield* terminal.err("nothing was deleted\n")
+      return 1
+    }
+  }
+  yield* Effect.mapError(store.delete(session.id), storageExit)
+  yield* terminal.err(`deleted ${session.id}\n`)
+  return 0
+})
