@@ -111,7 +111,7 @@ const directoryOf = (calls: FileCalls, fd: number, canonical: string): Effect.Ef
 
 /**
  * Opens the directory with this canonical path and checks that it is the one. With `create`, missing parents are made
- * first, each inside its already checked parent.
+ * first, each inside its already checked parent; they go again if the scope ends in failure.
  *
  * @since 0.1.0
  * @category constructors
@@ -133,10 +133,18 @@ export const openDirectory = (
     if (create === undefined || error.reason !== "not_found" || parent === canonical) return yield* error
     const above = yield* openDirectory(calls, operation, parent, create)
     const at = above.entry(path.basename(canonical))
-    yield* call(operation, canonical, () => calls.mkdir(at, create.mode)).pipe(
-      Effect.catchAll((e) => e.reason === "exists" ? Effect.void : Effect.fail(e))
+    const made = yield* Effect.acquireRelease(
+      call(operation, canonical, () => calls.mkdir(at, create.mode)).pipe(
+        Effect.as(true),
+        Effect.catchAll((e) => e.reason === "exists" ? Effect.succeed(false) : Effect.fail(e))
+      ),
+      // What did not come to its end leaves no empty directories behind.
+      (fresh, exit) =>
+        fresh && exit._tag === "Failure"
+          ? Effect.promise(() => calls.rmdir(at).catch(() => undefined))
+          : Effect.void
     )
-    yield* syncDirectory(calls, operation, above)
+    if (made) yield* syncDirectory(calls, operation, above)
     const fd = yield* openAt(calls, operation, canonical, at, directoryFlags)
     yield* verify(calls, operation, fd, canonical)
     return yield* directoryOf(calls, fd, canonical)

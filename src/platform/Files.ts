@@ -15,7 +15,7 @@ import { type CanonicalPath, canonicalPath } from "./CanonicalPath.ts"
 import { call, lstatOrNull, openAt, openDirectory, syncDirectory, verify } from "./Descriptor.ts"
 import { type FileCalls, type FileStamp, flags, nodeCalls } from "./FileCalls.ts"
 import { FileError } from "./FileError.ts"
-import { startIgnored, walk, type WalkInput, type Walked } from "./Walk.ts"
+import { startIgnored, walk, type Walked, type WalkInput } from "./Walk.ts"
 
 /** `sha256` in hexadecimal, of all bytes. @since 0.1.0 @category models */
 export interface FileContent {

@@ -74,6 +74,14 @@ const exists = async (at: string): Promise<boolean> => {
   }
 }
 
+const isLink = async (at: string): Promise<boolean> => {
+  try {
+    return (await fs.promises.lstat(at)).isSymbolicLink()
+  } catch {
+    return true
+  }
+}
+
 /** Rules from above the starting directory, and whether they ignore it. */
 const above = async (start: string): Promise<{ readonly chain: Chain; readonly start_ignored: boolean }> => {
   const ways = [start]
@@ -95,8 +103,10 @@ const run = async (input: WalkInput, signal: AbortSignal): Promise<Walked> => {
   const start = input.directory
   const upper = await above(start)
   const chains = new Map<string, Promise<Chain | null>>()
+  // Directories that a listing of their parent has shown to be none but directories.
+  const seen = new Set<string>([start])
 
-  /** Rules that hold for the entries of a directory; null = it is ignored itself. */
+  /** Rules that hold for the entries of a directory; null = it is ignored itself, or a link. */
   const chainOf = (directory: string, entries?: ReadonlyArray<fs.Dirent>): Promise<Chain | null> => {
     const known = chains.get(directory)
     if (known !== undefined) return known
@@ -106,6 +116,8 @@ const run = async (input: WalkInput, signal: AbortSignal): Promise<Walked> => {
       ? rulesOf(start).then((own) => [...upper.chain, ...own])
       : chainOf(path.dirname(directory)).then(async (chain) => {
         if (chain === null || !keep(chain, directory, true)) return null
+        // A fixed part of the pattern is entered without a listing: it may be a link.
+        if (!seen.has(directory) && await isLink(directory)) return null
         const own = await has(".gitignore") ? await rulesOf(directory) : []
         return await has(".git") ? own : own.length === 0 ? chain : [...chain, ...own]
       })
@@ -131,9 +143,11 @@ const run = async (input: WalkInput, signal: AbortSignal): Promise<Walked> => {
         (chain) =>
           done(
             null,
-            chain === null ? nothing : entries.filter((entry) =>
-              keep(chain, path.join(at, entry.name), entry.isDirectory())
-            )
+            chain === null ? nothing : entries.filter((entry) => {
+              const below = path.join(at, entry.name)
+              if (entry.isDirectory()) seen.add(below)
+              return keep(chain, below, entry.isDirectory())
+            })
           ),
         () => done(null, nothing)
       )

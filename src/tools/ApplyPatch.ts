@@ -84,7 +84,12 @@ export const makeApplyPatchTool = Effect.gen(function*() {
       left -= diff.text.split("\n").length
     }
     const notes = plan.notes.map((note) => `Note: ${note}`)
-    return [`Applied the patch to ${lines.length === 1 ? "1 file" : `${lines.length} files`}:`, ...lines, ...notes, ...diffs]
+    return [
+      `Applied the patch to ${lines.length === 1 ? "1 file" : `${lines.length} files`}:`,
+      ...lines,
+      ...notes,
+      ...diffs
+    ]
       .join("\n")
   }
 

@@ -28,7 +28,7 @@ export const splitGlob = (pattern: string): { readonly base: string; readonly re
   let fixed = 0
   // Only what leads away is moved: a pattern below the starting directory stays whole.
   const leads = absolute || home || parts.includes("..")
-  if (leads) while (fixed < parts.length - 1 && !/[*?[\]{}()!\\]/u.test(parts[fixed] ?? "")) fixed++
+  if (leads) { while (fixed < parts.length - 1 && !/[*?[\]{}()!\\]/u.test(parts[fixed] ?? "")) fixed++ }
   const rest = parts.slice(fixed).filter((part) => part !== "." && part !== "")
   if (rest.includes("..")) return undefined
   const base = parts.slice(0, fixed).join("/")
@@ -37,7 +37,8 @@ export const splitGlob = (pattern: string): { readonly base: string; readonly re
 
 const Input = Schema.Struct({
   pattern: Schema.String.annotations({
-    description: "Glob below the directory: ** crosses directories, * and ? do not, {a,b} is either. Example: src/**/*.ts"
+    description:
+      "Glob below the directory: ** crosses directories, * and ? do not, {a,b} is either. Example: src/**/*.ts"
   }),
   path: Schema.optional(
     Schema.String.annotations({ description: "Directory to search. Default: the working directory." })
@@ -69,7 +70,9 @@ export const makeGlobTool = Effect.gen(function*() {
         }
         const { base, rest } = split
         const start = base === "" ? path : base.startsWith("/") || base.startsWith("~") ? base : `${path}/${base}`
-        if (rest === "") return yield* fail("pattern names a directory only; add what to look for in it, for example **")
+        if (rest === "" || pattern.endsWith("/")) {
+          return yield* fail("pattern names a directory only; add what to look for in it, for example **")
+        }
         const target = yield* paths.resolve(start)
         return {
           subjects: [target.subject],
@@ -101,7 +104,7 @@ export const makeGlobTool = Effect.gen(function*() {
               stamped.sort((a, b) => a.at > b.at ? -1 : a.at < b.at ? 1 : a.file < b.file ? -1 : 1)
               if (stamped.length === 0) {
                 const near = rest.includes("/") || rest.startsWith("**") ? "" : ` For any depth write **/${rest}.`
-                return success(`No file matches ${pattern} in ${target.display}.${near}`)
+                return success(`No file matches ${pattern} below ${paths.place(target.path)}.${near}`)
               }
               const shown = stamped.slice(0, maxFiles).map(({ file }) => paths.display(file))
               const more = stamped.length > maxFiles

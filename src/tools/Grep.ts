@@ -18,7 +18,7 @@ import { decode, decodeLoosely, isText } from "./edit/Text.ts"
 import { Paths, toFailure } from "./Paths.ts"
 import { type GlobFilter, globFilter } from "./search/GlobFilter.ts"
 import { fromRipgrep, type Match, renderMatches } from "./search/Matches.ts"
-import { spansLines, toJavaScript } from "./search/Regex.ts"
+import { noCharacter, portable, spansLines, toJavaScript } from "./search/Regex.ts"
 import { ToolFailure } from "./Tool.ts"
 
 /** Larger files are not searched. @since 0.1.0 @category constants */
@@ -44,20 +44,33 @@ interface Found {
 
 const newline = 10
 
-/** Each line of a file as text, without its end; undefined = it is not text. */
-const searchable = (bytes: Uint8Array): ReadonlyArray<string> | undefined => {
+/** `tested` is what the pattern sees: bytes that are no character stay none. */
+interface Line {
+  readonly text: string
+  readonly tested: string
+}
+
+/** Each line of a file, without its end; undefined = it is not text. */
+const searchable = (bytes: Uint8Array): ReadonlyArray<Line> | undefined => {
   const text = decode(bytes)
+  const withoutEnd = (line: string): string => line.endsWith("\r") ? line.slice(0, -1) : line
   if (isText(text) && text.encoding !== "latin1") {
-    // The mark belongs to the encoding, not to the first line.
-    return text.text.split("\n").map((line) => line.endsWith("\r") ? line.slice(0, -1) : line)
+    return text.text.split("\n").map((raw) => {
+      const line = withoutEnd(raw)
+      return { text: line, tested: line }
+    })
   }
   if (bytes.includes(0)) return undefined
-  const lines: Array<string> = []
+  const lines: Array<Line> = []
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
   for (let from = 0; from <= bytes.length;) {
     const at = bytes.indexOf(newline, from)
     const end = at === -1 ? bytes.length : at
-    const line = decodeLoosely(bytes.subarray(from, end))
-    lines.push(line.endsWith("\r") ? line.slice(0, -1) : line)
+    const raw = bytes.subarray(from, end)
+    lines.push({
+      text: withoutEnd(decodeLoosely(raw)),
+      tested: withoutEnd(decoder.decode(raw)).replaceAll("\uFFFD", noCharacter)
+    })
     from = end + 1
   }
   return lines
@@ -103,7 +116,7 @@ const make = (engine: "auto" | "javascript") =>
             `--max-filesize=${maxFileBytes}`,
             ...search.filter.globs.map((glob) => `--glob=${glob}`),
             "--glob=!.git",
-            `--regexp=${search.pattern}`,
+            `--regexp=${portable(search.pattern)}`,
             "--",
             search.file === undefined ? "." : `./${search.file}`
           ],
@@ -153,8 +166,8 @@ const make = (engine: "auto" | "javascript") =>
           if (content._tag === "None") continue
           const lines = searchable(content.value.bytes) ?? []
           const last = lines.length - 1
-          lines.forEach((text, i) => {
-            if ((i < last || text !== "") && test.test(text)) matches.push({ file, line: i + 1, text })
+          lines.forEach(({ tested, text }, i) => {
+            if ((i < last || text !== "") && test.test(tested)) matches.push({ file, line: i + 1, text })
           })
           if (matches.length > enough) return { matches, incomplete: true }
         }
@@ -177,7 +190,9 @@ const make = (engine: "auto" | "javascript") =>
             return yield* fail("a NUL character cannot be searched for; use bash")
           }
           if (spansLines(pattern)) {
-            return yield* fail("pattern holds a line break, but it is matched within one line; search for one of the lines")
+            return yield* fail(
+              "pattern holds a line break, but it is matched within one line; search for one of the lines"
+            )
           }
           const filter = globFilter(glob === undefined || glob === "" ? [] : [glob])
           if (Either.isLeft(filter)) return yield* fail(filter.left)
@@ -194,7 +209,9 @@ const make = (engine: "auto" | "javascript") =>
                   return yield* fail(`${target.display} leads elsewhere than when it was checked; nothing was read.`)
                 }
                 const is_directory = found.kind === "directory"
-                if (!is_directory && found.kind !== "file") return yield* fail(`${target.display} is not a regular file.`)
+                if (!is_directory && found.kind !== "file") {
+                  return yield* fail(`${target.display} is not a regular file.`)
+                }
                 const cut = target.path.lastIndexOf("/")
                 const search: Search = {
                   pattern,
@@ -202,9 +219,11 @@ const make = (engine: "auto" | "javascript") =>
                   directory: is_directory ? target.path : target.path.slice(0, cut) || "/",
                   file: is_directory ? undefined : target.path.slice(cut + 1)
                 }
-                const result = (engine === "auto" ? yield* withRipgrep(search) : null) ?? (yield* withJavaScript(search))
+                const result = (engine === "auto" ? yield* withRipgrep(search) : null) ??
+                  (yield* withJavaScript(search))
                 if (result.matches.length === 0) {
-                  const where = glob === undefined ? target.display : `${glob} of ${target.display}`
+                  const place = paths.place(target.path)
+                  const where = glob === undefined ? place : `${glob} of ${place}`
                   return success(`No line matches ${JSON.stringify(pattern)} in ${where}.`)
                 }
                 const separator = search.directory.endsWith("/") ? "" : "/"

@@ -31,6 +31,8 @@ export interface PathsService {
   readonly resolve: (input: string, field?: string) => Effect.Effect<ResolvedPath, ToolFailure>
   /** The display form of a canonical path. */
   readonly display: (path: string) => string
+  /** The same for a sentence: `.` is "the working directory". */
+  readonly place: (path: string) => string
   /** What to say when there is nothing: the nearest names, or where the way breaks off. */
   readonly missing: (path: ResolvedPath) => Effect.Effect<string>
 }
@@ -99,7 +101,7 @@ export class Paths extends Context.Tag("@hanzo/dev/tools/Paths")<Paths, PathsSer
             const next = path.relative(target.existing, target.path).split(path.sep)[0] ?? ""
             const near = nearest(next, entries.filter((entry) => entry.kind !== "file").map((entry) => entry.name))
             const hint = near.length > 0 ? ` Did you mean ${near.map((name) => `${name}/`).join(" or ")}?` : ""
-            return `${target.display} does not exist: there is no ${next} in ${display(target.existing)}.${hint}`
+            return `${target.display} does not exist: there is no ${next} in ${place(target.existing)}.${hint}`
           }
           const near = nearest(path.basename(target.path), entries.map((entry) => entry.name))
           const names = near.map((name) => display(path.join(parent, name)))
@@ -108,7 +110,9 @@ export class Paths extends Context.Tag("@hanzo/dev/tools/Paths")<Paths, PathsSer
           }`
         })
 
-      return { resolve, display, missing }
+      const place = (at: string): string => at === workspace.cwd ? "the working directory" : display(at)
+
+      return { resolve, display, place, missing }
     })
   )
 }

@@ -72,7 +72,7 @@ export const candidates = (lines: ReadonlyArray<string>, wanted: string, limit =
   // When everything cannot be compared, places are looked at that share at least one whole line.
   const all = lines.length * want.length <= budget
   const starts = new Set<number>()
-  if (all) for (let i = 0; i < lines.length; i++) starts.add(i)
+  if (all) { for (let i = 0; i < lines.length; i++) starts.add(i) }
   else {
     for (let i = 0; i < lines.length && starts.size < budget / want.length; i++) {
       if (!exact.has(have[i] ?? "")) continue

@@ -189,7 +189,8 @@ export const encode = (file: TextFile): Uint8Array | undefined => {
   const { text } = file
   switch (file.encoding) {
     case "utf-8":
-      return !/\p{Surrogate}/u.test(text) ? new TextEncoder().encode(file.bom ? "\uFEFF" + text : text)
+      return !/\p{Surrogate}/u.test(text) ?
+        new TextEncoder().encode(file.bom ? "\uFEFF" + text : text)
         : undefined
     case "latin1": {
       const bytes = new Uint8Array(text.length)

@@ -22,17 +22,16 @@ export interface UnifiedDiff {
 }
 
 /** Edit distance (in lines) after which the work is no longer worth it. */
-const max_edits = 4_000
+const max_edits = 1_000
 
-const countLines = (text: string): number =>
-  text === "" ? 0 : text.split("\n").length - (text.endsWith("\n") ? 1 : 0)
+const countLines = (text: string): number => text === "" ? 0 : text.split("\n").length - (text.endsWith("\n") ? 1 : 0)
 
 /** Long lines say little in a diff: cut for display. */
 const shorten = (line: string): string => line.length > 500 ? `${line.slice(0, 500)}…` : line
 
 /**
  * The difference of two texts by lines. Line endings are no difference as long as both sides have the same ones; CR is
- * not shown. Texts with more than 4,000 changed lines are summed up only.
+ * not shown. Texts with more than 1,000 changed lines are summed up only.
  *
  * @since 0.1.0
  * @category constructors

@@ -27,8 +27,7 @@ const levels: ReadonlyArray<{ readonly same: (file: string, patch: HunkLine) => 
   { same: (file, patch) => file === patch.text },
   { same: (file, patch) => noCr(file) === noCr(patch.text) },
   {
-    same: (file, patch) =>
-      patch.op === "-" ? noCr(file) === noCr(patch.text) : file.trimEnd() === patch.text.trimEnd(),
+    same: (file, patch) => patch.op === "-" ? noCr(file) === noCr(patch.text) : file.trimEnd() === patch.text.trimEnd(),
     note: "context matched except for blanks at line ends"
   },
   {
@@ -76,7 +75,9 @@ const describe = (file: ReadonlyArray<string>, old: ReadonlyArray<HunkLine>, cur
   for (let level = 0; level < levels.length; level++) {
     const earlier = find(file, old, 0, level, 2).filter((at) => at < cursor)
     if (earlier[0] !== undefined) {
-      return `it fits at line ${earlier[0] + 1}, which is before or inside the hunk above it; put the hunks in the order of the file`
+      return `it fits at line ${
+        earlier[0] + 1
+      }, which is before or inside the hunk above it; put the hunks in the order of the file`
     }
   }
   const wanted = old.map((line) => noCr(line.text)).join("\n")
@@ -127,7 +128,9 @@ const place = (
     if (hunk.at_end || file.length === 0) return { at: file.length, level: 0 }
     if (hunk.anchors.length > 0) return { at: from, level: 0 }
     if (hunk.old_start === null) {
-      throw new Misfit("it only adds lines and nothing says where; give a context line, an @@ anchor or *** End of File")
+      throw new Misfit(
+        "it only adds lines and nothing says where; give a context line, an @@ anchor or *** End of File"
+      )
     }
     const at = hunk.old_start + drift
     if (at < cursor || at > file.length) {
@@ -251,5 +254,4 @@ export const applyHunks = (
 }
 
 /** The lines around a place end in CRLF. */
-const nearCrlf = (file: ReadonlyArray<string>, at: number): boolean =>
-  (file[at] ?? file[at - 1] ?? "").endsWith("\r")
+const nearCrlf = (file: ReadonlyArray<string>, at: number): boolean => (file[at] ?? file[at - 1] ?? "").endsWith("\r")

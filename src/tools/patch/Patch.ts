@@ -69,5 +69,4 @@ export class PatchSyntax extends Error {
 }
 
 /** For messages: the line as it is, cut. @since 0.1.0 @category combinators */
-export const quoteLine = (line: string): string =>
-  JSON.stringify(line.length > 120 ? `${line.slice(0, 120)}...` : line)
+export const quoteLine = (line: string): string => JSON.stringify(line.length > 120 ? `${line.slice(0, 120)}...` : line)

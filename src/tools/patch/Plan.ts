@@ -59,7 +59,10 @@ export const planPatch = (
     return known === undefined ? before.get(path) ?? null : known
   }
 
-  const apply = (change: Exclude<FileChange, { readonly kind: "add" }>, version: FileVersion): FileVersion | undefined => {
+  const apply = (
+    change: Exclude<FileChange, { readonly kind: "add" }>,
+    version: FileVersion
+  ): FileVersion | undefined => {
     if (change.hunks.length === 0) return version
     if (!isText(version.content)) {
       errors.push(`${change.path}: it is ${version.content.name}, not text`)

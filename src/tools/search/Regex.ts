@@ -13,13 +13,24 @@ const word = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}"
 const boundary = `(?:(?<=[${word}])(?![${word}])|(?<![${word}])(?=[${word}]))`
 const no_boundary = `(?:(?<=[${word}])(?=[${word}])|(?<![${word}])(?![${word}]))`
 
+/**
+ * Stands for a byte that is no UTF-8 in a line that is searched: like ripgrep, nothing but its own escape matches it, no
+ * dot and no negated class. A line never holds it otherwise.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const noCharacter = "\n"
+
+const but = (set: string): string => `[${set}--\\n]`
+
 const perl: Readonly<Record<string, string>> = {
   d: "\\p{Nd}",
-  D: "\\P{Nd}",
-  s: "\\p{White_Space}",
+  D: but("\\P{Nd}"),
+  s: but("\\p{White_Space}"),
   S: "\\P{White_Space}",
   w: `[${word}]`,
-  W: `[^${word}]`
+  W: but(`[^${word}]`)
 }
 
 const controls: Readonly<Record<string, number>> = { a: 7, f: 12, t: 9, n: 10, r: 13, v: 11 }
@@ -58,9 +69,9 @@ const escape = (pattern: string, at: number, in_class: boolean): { readonly text
     if (braced !== null) {
       const name = (braced[1] ?? "").replace(/^\^/u, "")
       const negated = (char === "P") !== (braced[1] ?? "").startsWith("^")
-      return { text: `\\${negated ? "P" : "p"}{${name.replace(":", "=")}}`, end: at + 2 + braced[0].length }
+      return { text: but(`\\${negated ? "P" : "p"}{${name.replace(":", "=")}}`), end: at + 2 + braced[0].length }
     }
-    return { text: `\\${char}{${rest.charAt(0)}}`, end: at + 3 }
+    return { text: but(`\\${char}{${rest.charAt(0)}}`), end: at + 3 }
   }
   if (char === "x" || char === "u" || char === "U") {
     const braced = /^\{([0-9A-Fa-f]{1,8})\}/u.exec(rest)
@@ -69,7 +80,9 @@ const escape = (pattern: string, at: number, in_class: boolean): { readonly text
     }
     const digits = char === "x" ? 2 : char === "u" ? 4 : 8
     const found = rest.slice(0, digits)
-    if (!/^[0-9A-Fa-f]+$/u.test(found) || found.length !== digits) throw new BadRegex(`\\${char} needs ${digits} hex digits`)
+    if (!/^[0-9A-Fa-f]+$/u.test(found) || found.length !== digits) {
+      throw new BadRegex(`\\${char} needs ${digits} hex digits`)
+    }
     return { text: point(Number.parseInt(found, 16)), end: at + 2 + digits }
   }
   if (!in_class) {
@@ -83,47 +96,49 @@ const escape = (pattern: string, at: number, in_class: boolean): { readonly text
   return { text: literal(char), end: at + 1 + char.length }
 }
 
+/** Two classes joined by a set operation; left to right, as they come. */
+const combine = (left: string, operation: string, right: string): string =>
+  operation === "~~" ? `[[${left}--${right}][${right}--${left}]]` : `[${left}${operation}${right}]`
+
 const charClass = (pattern: string, start: number): { readonly text: string; readonly end: number } => {
   let at = start + 1
-  let out = "["
-  if (pattern[at] === "^") {
-    out += "^"
-    at++
-  }
-  let first = true
+  const negated = pattern[at] === "^"
+  if (negated) at++
+  let before: { readonly set: string; readonly operation: string } | undefined
+  let set = ""
   let items = 0
-  while (at < pattern.length) {
+  const closed = (): string => before === undefined ? `[${set}]` : combine(before.set, before.operation, `[${set}]`)
+  for (let first = true; at < pattern.length; first = false) {
     const char = String.fromCodePoint(pattern.codePointAt(at) ?? 0)
-    if (char === "]" && !first) return { text: `${out}]`, end: at + 1 }
-    first = false
+    if (char === "]" && !first) return { text: negated ? but(`[^${closed()}]`) : closed(), end: at + 1 }
+    const operation = pattern.slice(at, at + 2)
     if (char === "[") {
       const named = /^\[:(\^?)([a-z]+):\]/u.exec(pattern.slice(at))
-      if (named !== null) {
+      if (named === null) {
+        const inner = charClass(pattern, at)
+        set += inner.text
+        at = inner.end
+      } else {
         const body = posix[named[2] ?? ""]
         if (body === undefined) throw new BadRegex(`unknown class ${named[0]}`)
-        out += `[${named[1] ?? ""}${body}]`
+        set += named[1] === "^" ? but(`[^${body}]`) : `[${body}]`
         at += named[0].length
-      } else {
-        const inner = charClass(pattern, at)
-        out += inner.text
-        at = inner.end
       }
     } else if (char === "\\") {
       const found = escape(pattern, at, true)
-      out += found.text
+      set += found.text
       at = found.end
-    } else if (pattern.startsWith("&&", at) || pattern.startsWith("--", at)) {
-      out += pattern.slice(at, at + 2)
+    } else if (operation === "&&" || operation === "--" || operation === "~~") {
+      before = { set: closed(), operation }
+      set = ""
+      items = -1
       at += 2
-    } else if (pattern.startsWith("~~", at)) {
-      throw new BadRegex("symmetric difference (~~) of classes needs ripgrep")
     } else if (char === "-") {
       // A range stands between two characters; at either end it is itself.
-      const edge = items === 0 || pattern[at + 1] === "]"
-      out += edge ? literal(char) : "-"
+      set += items === 0 || pattern[at + 1] === "]" ? literal(char) : "-"
       at++
     } else {
-      out += literal(char)
+      set += literal(char)
       at += char.length
     }
     items++
@@ -134,7 +149,7 @@ const charClass = (pattern: string, start: number): { readonly text: string; rea
 /** Left = what is wrong, in words. @since 0.1.0 @category constructors */
 export const toJavaScript = (pattern: string): Either.Either<RegExp, string> => {
   try {
-    let flags = "sv"
+    let flags = "v"
     let at = 0
     const inline = /^\(\?([a-zA-Z]+)\)/u.exec(pattern)
     if (inline !== null) {
@@ -171,10 +186,15 @@ export const toJavaScript = (pattern: string): Either.Either<RegExp, string> => 
         at++
       } else if (char === "{") {
         const counted = /^\{\d+(?:,\d*)?\}/u.exec(pattern.slice(at))
-        if (counted === null) throw new BadRegex("a { must begin a repetition such as {2,5}; for the character write \\{")
+        if (counted === null) {
+          throw new BadRegex("a { must begin a repetition such as {2,5}; for the character write \\{")
+        }
         out += counted[0]
         at += counted[0].length
-      } else if (/[\^$.*+?()|]/u.test(char)) {
+      } else if (char === ".") {
+        out += "[^\\n]"
+        at++
+      } else if (/[\^$*+?()|]/u.test(char)) {
         out += char
         at++
       } else {
@@ -194,3 +214,13 @@ export const toJavaScript = (pattern: string): Either.Either<RegExp, string> => 
 
 /** The pattern speaks of a line break, which a search line by line can never find. @since 0.1.0 @category combinators */
 export const spansLines = (pattern: string): boolean => pattern.includes("\n") || /(?<!\\)(?:\\\\)*\\n/u.test(pattern)
+
+/**
+ * The same pattern for any release of ripgrep: escapes of characters that need none (`\/`, `\"`), which older ones
+ * refuse, are written without.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const portable = (pattern: string): string =>
+  pattern.replaceAll(/\\([^])/gu, (whole, char: string) => /["'/,:;<>=!@%`_ ]/u.test(char) ? char : whole)
