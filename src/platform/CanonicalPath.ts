@@ -87,7 +87,17 @@ const walk = async (calls: FileCalls, given: string): Promise<CanonicalPath> => 
       at = next
     }
   }
-  return { path: at, kind, existing, is_link }
+  // The spelling of what exists is the file system's own (its case, where case does not count).
+  const node = kind === null ? existing : at
+  const real = await calls.realpath(node).catch(() => node)
+  return real === node
+    ? { path: at, kind, existing, is_link }
+    : {
+      path: kind === null ? path.join(real, path.relative(node, at)) : real,
+      kind,
+      existing: kind === null || kind === "directory" ? real : path.dirname(real),
+      is_link
+    }
 }
 
 /**

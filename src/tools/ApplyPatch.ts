@@ -99,7 +99,7 @@ export const makeApplyPatchTool = Effect.gen(function*() {
       Effect.gen(function*() {
         const current = yield* changes.load(outcome.path)
         if (before !== null) {
-          yield* changes.write(session_id, outcome.path, before.bytes, current, before.stamp.mode)
+          yield* changes.write(session_id, outcome.path, before.bytes, current, "part", before.stamp.mode)
           return undefined
         }
         if (current !== null) yield* changes.remove(session_id, outcome.path, current)
@@ -203,7 +203,7 @@ export const makeApplyPatchTool = Effect.gen(function*() {
                     ? Effect.void
                     : Effect.zipRight(changes.remove(session_id, outcome.path, before), done)
                 }
-                return Effect.zipRight(changes.write(session_id, outcome.path, bytes, before, mode), done)
+                return Effect.zipRight(changes.write(session_id, outcome.path, bytes, before, "part", mode), done)
               }, { discard: true })
               return yield* Effect.uninterruptible(writeAll.pipe(
                 Effect.map(() => success(report(planned.right))),

@@ -27,13 +27,15 @@ export interface ChangesService {
     must_have_seen: boolean
   ) => Effect.Effect<void, ToolFailure>
   /**
-   * Writes over exactly `before` (null = nothing may be there), parents made; the session then knows the new version.
+   * Writes over exactly `before` (null = nothing may be there), parents made; the session then knows the new version,
+   * all of it or (`part`) as much as it knew before.
    */
   readonly write: (
     session_id: string,
     path: string,
     bytes: Uint8Array,
     before: FileContent | null,
+    extent: "whole" | "part",
     mode?: number
   ) => Effect.Effect<Written, ToolFailure>
   /** Removes exactly `before`. */
@@ -69,7 +71,7 @@ export class Changes extends Context.Tag("@hanzo/dev/tools/Changes")<Changes, Ch
         load,
         check: (session_id, path, content, must_have_seen) =>
           state.check(session_id, path, content, { display: paths.display(path), must_have_seen }),
-        write: (session_id, path, bytes, before, mode) => {
+        write: (session_id, path, bytes, before, extent, mode) => {
           const options: WriteOptions = {
             approved: true,
             create_parents: 0o777,
@@ -80,7 +82,12 @@ export class Changes extends Context.Tag("@hanzo/dev/tools/Changes")<Changes, Ch
             atomic.write(path, bytes, options).pipe(
               Effect.mapError(toFailure),
               Effect.tap((written) =>
-                state.saw(session_id, path, { stamp: written.stamp, sha256: files.digest(bytes) })
+                state.saw(
+                  session_id,
+                  path,
+                  { stamp: written.stamp, sha256: files.digest(bytes) },
+                  before === null ? "whole" : extent
+                )
               )
             )
           )

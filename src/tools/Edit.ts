@@ -68,7 +68,7 @@ export const makeEditTool = Effect.gen(function*() {
                   : `${name}: new_string holds half of a surrogate pair, which UTF-8 cannot say; fix it.`
               )
             }
-            const written = yield* changes.write(session_id, target.path, bytes, before)
+            const written = yield* changes.write(session_id, target.path, bytes, before, "part")
             const diff = unifiedDiff(file.text, text)
             const what = count === 1 ? "1 replacement" : `${count} replacements`
             return success(

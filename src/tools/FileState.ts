@@ -21,12 +21,15 @@ export interface SeenFile {
 
 /** @since 0.1.0 @category models */
 export interface FileStateService {
-  /** The session has seen this version: read or written. */
-  readonly saw: (session_id: string, path: string, seen: SeenFile) => Effect.Effect<void>
+  /**
+   * The session knows this version: `whole` = it has read or written it, `part` = it has changed a place of it, which is
+   * as much as it knew before.
+   */
+  readonly saw: (session_id: string, path: string, seen: SeenFile, extent: "whole" | "part") => Effect.Effect<void>
   /** The file is gone. */
   readonly dropped: (session_id: string, path: string) => Effect.Effect<void>
   /**
-   * Fails when the file is not the one the session saw last. `must_have_seen`: also when it never saw it.
+   * Fails when the file is not the one the session saw last. `must_have_seen`: also when it never saw the whole of it.
    * `display` is the name in the message.
    */
   readonly check: (
@@ -57,7 +60,7 @@ const remember = <K, V>(map: Map<K, V>, key: K, value: V, limit: number): void =
 }
 
 const make = (): FileStateService => {
-  const sessions = new Map<string, Map<string, SeenFile>>()
+  const sessions = new Map<string, Map<string, SeenFile & { readonly whole: boolean }>>()
   const locks = new Map<string, { readonly semaphore: Effect.Semaphore; users: number }>()
 
   const withLock = (path: string) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -76,28 +79,30 @@ const make = (): FileStateService => {
     )
 
   return {
-    saw: (session_id, path, seen) =>
+    saw: (session_id, path, seen, extent) =>
       Effect.sync(() => {
-        const files = sessions.get(session_id) ?? new Map<string, SeenFile>()
+        const files = sessions.get(session_id) ?? new Map<string, SeenFile & { readonly whole: boolean }>()
         remember(sessions, session_id, files, max_sessions)
-        remember(files, path, seen, max_files)
+        const whole = extent === "whole" || files.get(path)?.whole === true
+        remember(files, path, { ...seen, whole }, max_files)
       }),
     dropped: (session_id, path) => Effect.sync(() => void sessions.get(session_id)?.delete(path)),
     check: (session_id, path, current, { display, must_have_seen }) =>
       Effect.suspend(() => {
         const seen = sessions.get(session_id)?.get(path)
-        if (seen === undefined) {
-          return must_have_seen
-            ? new ToolFailure({
-              message: `${display} exists and has not been read in this session. Read it first, then write it; ` +
-                "or use edit to change a part of it."
-            })
-            : Effect.void
+        if (seen !== undefined && seen.sha256 !== current.sha256) {
+          return new ToolFailure({
+            message:
+              `${display} has changed on disk since it was read. Read it again, then repeat the change on what ` +
+              "is there now."
+          })
         }
-        return seen.sha256 === current.sha256 ? Effect.void : new ToolFailure({
-          message: `${display} has changed on disk since it was read. Read it again, then repeat the change on what ` +
-            "is there now."
-        })
+        return must_have_seen && seen?.whole !== true
+          ? new ToolFailure({
+            message: `${display} exists and has not been read in this session. Read it first, then write it; ` +
+              "or use edit to change a part of it."
+          })
+          : Effect.void
       }),
     // In one order for everybody, so that two patches cannot wait for each other.
     exclusive: (paths) => (effect) =>

@@ -131,12 +131,15 @@ export const makeReadTool = Effect.gen(function*() {
               )
             )
             const { bytes } = content
+            // What cannot be shown is told, which is all there is to know before it is replaced.
+            const seen = state.saw(session_id, target.path, content, "whole")
             if (bytes.length === 0) {
-              yield* state.saw(session_id, target.path, content)
+              yield* seen
               return success(`(${name} is empty: 0 bytes)`)
             }
             const kind = sniff(bytes)
             if (kind !== undefined && isImage(kind) && !(kind.weak && isText(decode(bytes)))) {
+              yield* seen
               const size = imageSize(bytes, kind)
               const pixels = size === undefined ? "" : `, ${size.width}x${size.height} pixels`
               if (bytes.length > maxImageBytes) {
@@ -151,6 +154,7 @@ export const makeReadTool = Effect.gen(function*() {
             }
             const text = decode(bytes)
             if (!isText(text)) {
+              yield* seen
               return yield* fail(
                 `${name} is not text: ${text.name} (${text.media_type}), ${formatBytes(bytes.length)}. ` +
                   "Use bash with a program that understands it."
@@ -161,7 +165,7 @@ export const makeReadTool = Effect.gen(function*() {
             if (first > lines.length && lines.length > 0) {
               return yield* fail(`${name} has ${lines.length} lines; offset ${first} is beyond its end.`)
             }
-            yield* state.saw(session_id, target.path, content)
+            yield* seen
             const shown = page(lines, first, limit)
             const notes = [
               remarks(text),

@@ -50,7 +50,7 @@ export const makeWriteTool = Effect.gen(function*() {
             Effect.gen(function*() {
               const before = yield* changes.load(target.path)
               if (before !== null) yield* changes.check(session_id, target.path, before, true)
-              const written = yield* changes.write(session_id, target.path, bytes, before)
+              const written = yield* changes.write(session_id, target.path, bytes, before, "whole")
               const lines = linesOf(content).length
               return success(
                 (before === null

@@ -37,6 +37,15 @@ describe("write", () => {
       assert.strictEqual(text("f"), "mine")
       // What one session read another one does not know.
       assert.match(yield* failing(call("write", { path: "f", content: "x" }, "other")), /has not been read/u)
+      // An edit alone does not make the rest of the file known.
+      put("e", "first\nsecond\n")
+      yield* call("edit", { path: "e", old_string: "first", new_string: "1" })
+      assert.match(yield* failing(call("write", { path: "e", content: "x" })), /has not been read/u)
+      // What cannot be shown as text is known once read has said so.
+      put("bin", new Uint8Array([0, 1]))
+      assert.match(yield* failing(call("write", { path: "bin", content: "x" })), /has not been read/u)
+      assert.match(yield* failing(call("read", { path: "bin" })), /is not text/u)
+      yield* call("write", { path: "bin", content: "x" })
       // Same size, same time: the content decides.
       const at = put("g", "aaa")
       fs.utimesSync(at, 5, 5)
