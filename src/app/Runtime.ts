@@ -1,0 +1,106 @@
+/**
+ * The composition roots. Two lifetimes: the process (record, HTTP, processes, ids) and the workspace (settings, rules,
+ * tools, models, the agent). Each function is called once and its layer kept.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Agent } from "../agent/Agent.ts"
+import { Config, type ConfigFlags } from "../config/Config.ts"
+import { Credentials } from "../credentials/Credentials.ts"
+import { Ids } from "../domain/Ids.ts"
+import { PermissionPrompter, type PermissionPrompterService } from "../domain/Permission.ts"
+import { Permissions } from "../permissions/Permissions.ts"
+import { AtomicFile } from "../platform/AtomicFile.ts"
+import { Files } from "../platform/Files.ts"
+import { Http } from "../platform/Http.ts"
+import { Processes } from "../platform/Processes.ts"
+import { Spawner } from "../platform/Spawner.ts"
+import { AgentRunGateway } from "../provider/AgentRunGateway.ts"
+import * as ApiClientLive from "../provider/ApiClientLive.ts"
+import { LocalServers } from "../provider/LocalServers.ts"
+import { Models } from "../provider/Models.ts"
+import type { Scenario } from "../provider/Scenario.ts"
+import { ScriptedModels } from "../provider/ScriptedModel.ts"
+import { Targets } from "../provider/Targets.ts"
+import { SessionStore } from "../storage/SessionStore.ts"
+import { FileTools } from "../tools/FileTools.ts"
+import { layerExecutor, layerSystemServices, systemTools } from "../tools/Layers.ts"
+import { McpTools } from "../tools/McpTools.ts"
+import { NativeTools } from "../tools/Registry.ts"
+import { ToolHooks, ToolSandbox } from "../tools/Slots.ts"
+import * as ProjectRoot from "./ProjectRoot.ts"
+
+/** @since 0.1.0 @category models */
+export interface ProcessOptions {
+  /** The record in memory, for `--no-session` and the demo. */
+  readonly memory?: boolean
+}
+
+/** @since 0.1.0 @category models */
+export interface WorkspaceOptions {
+  /** What `-C` said. */
+  readonly directory?: string
+  readonly flags?: ConfigFlags
+  /** Asked in order; none = nobody can be asked. */
+  readonly prompters?: ReadonlyArray<PermissionPrompterService>
+  /** Absolute path of `--scenario FILE`. */
+  readonly scenario_file?: string
+  readonly scenarios?: ReadonlyArray<Scenario>
+  /** Settings in place of those on disk; the demo's. */
+  readonly settings?: string
+}
+
+/** Record, HTTP, processes, files, ids. @since 0.1.0 @category layers */
+export const layerProcess = (options: ProcessOptions = {}) =>
+  Layer.mergeAll(
+    options.memory === true ? SessionStore.layerMemory : SessionStore.layer,
+    Layer.provideMerge(LocalServers.layer, Http.layer),
+    Layer.provideMerge(Spawner.layerPlain, Processes.layer),
+    AtomicFile.layer,
+    Files.layer,
+    Ids.layer
+  )
+
+/** Where the session works and what the settings say. @since 0.1.0 @category layers */
+export const layerSettings = (options: WorkspaceOptions = {}) =>
+  Layer.merge(
+    ProjectRoot.layer(options.directory),
+    options.settings === undefined
+      ? Config.layerFlags(options.flags ?? {})
+      : Config.layerText(options.settings, options.flags)
+  )
+
+/** Names to models, and requests to them. @since 0.1.0 @category layers */
+export const layerModels = (options: WorkspaceOptions = {}) =>
+  ApiClientLive.layer.pipe(
+    Layer.provide(AgentRunGateway.layer),
+    Layer.provideMerge(Models.layer),
+    Layer.provideMerge(Targets.layer),
+    Layer.provideMerge(Credentials.layer),
+    Layer.provideMerge(ScriptedModels.layerWith({
+      ...(options.scenario_file === undefined ? {} : { file: options.scenario_file }),
+      ...(options.scenarios === undefined ? {} : { scenarios: options.scenarios })
+    }))
+  )
+
+const layerNativeTools = NativeTools.layerOf([Effect.map(FileTools, (tools) => tools), systemTools])
+
+/** The tools behind their Guard, with rules and prompters. @since 0.1.0 @category layers */
+export const layerTools = (options: WorkspaceOptions = {}) =>
+  layerExecutor.pipe(
+    Layer.provide(layerNativeTools),
+    Layer.provide(FileTools.layer),
+    Layer.provide(layerSystemServices),
+    Layer.provide(Layer.mergeAll(McpTools.layerEmpty, ToolHooks.layerNoop, ToolSandbox.layerNoop)),
+    Layer.provideMerge(Permissions.layer),
+    Layer.provideMerge(Layer.succeed(PermissionPrompter, options.prompters ?? []))
+  )
+
+/** Everything of a workspace, the agent on top. Needs the platform and `layerProcess`. @since 0.1.0 @category layers */
+export const layerWorkspace = (options: WorkspaceOptions = {}) =>
+  Agent.layer.pipe(
+    Layer.provideMerge(Layer.merge(layerTools(options), layerModels(options))),
+    Layer.provideMerge(layerSettings(options))
+  )
