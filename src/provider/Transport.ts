@@ -1,0 +1,335 @@
+/**
+ * One upstream attempt: a request out, canonical events in, one terminal (protocols, section 11).
+ *
+ * What fails before the answer has begun (connection, status, a body that is no stream) fails the stream with an
+ * ApiError; what fails later is the terminal event of the response. Nothing is retried here, but for the one immediate
+ * retry after the response-header limit (reading 2.6) and a pooled connection that had died (`platform/Http`).
+ *
+ * @since 0.1.0
+ */
+import * as Chunk from "effect/Chunk"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { ApiError, ApiErrorReason } from "../domain/Failure.ts"
+import { isTerminal, type ResponseError, type ResponseEvent } from "../domain/ResponseEvent.ts"
+import { Http, type HttpError, type HttpResponse, readAll } from "../platform/Http.ts"
+import type { DecodeOptions, EncodedRequest, Protocol } from "../protocol/Protocol.ts"
+import type { Endpoint } from "./EndpointResolver.ts"
+import { makeLocalStop } from "./LocalStop.ts"
+import type { Limits } from "./Models.ts"
+import { hasAuthHeader, isAuthHeader } from "./Providers.ts"
+import { amend, makeScrub, type Scrub, scrubError, scrubEvent, secretsOf } from "./Secrets.ts"
+import { type Fault, makeStreamReader, type StreamReader } from "./StreamReader.ts"
+
+/** @since 0.1.0 @category models */
+export interface UpstreamRequest {
+  readonly protocol: Protocol
+  readonly provider: string
+  readonly endpoint: Endpoint
+  /** Headers of the settings; an identity among them takes the place of the key. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly key: Option.Option<Redacted.Redacted>
+  readonly encoded: EncodedRequest
+  /** Must say what `encoded.body` asks for. */
+  readonly stream: boolean
+  readonly decode: DecodeOptions
+  readonly limits: Limits
+  /** One more try, at once, when the answer's head did not come in time. */
+  readonly retry_headers: boolean
+}
+
+/** @since 0.1.0 @category models */
+export interface Transport {
+  /**
+   * Ends at the terminal without waiting for the end of the body. One chunk a network read that holds an event; the
+   * socket is paused while nobody pulls, and closed when the stream is left early.
+   */
+  readonly events: (request: UpstreamRequest) => Stream.Stream<ResponseEvent, ApiError>
+}
+
+const maxErrorBytes = 65_536
+const maxWholeBytes = 64 * 1024 * 1024
+/** How long counts may still come after the provider named its finish. */
+const settleMillis = 2_000
+
+/** Reasons that a failed connection has before and in an answer. */
+const before: Readonly<Record<HttpError["reason"], readonly [ApiErrorReason, boolean]>> = {
+  dns: ["network", true],
+  refused: ["network", true],
+  reset: ["network", true],
+  tls: ["network", true],
+  connect_timeout: ["timeout", true],
+  headers_timeout: ["timeout", true],
+  idle_timeout: ["stalled", true],
+  aborted: ["network", false],
+  invalid_url: ["bad_request", false],
+  protocol: ["invalid_response", false],
+  blocked: ["network", false]
+}
+
+const unsendable = new Set(["ERR_INVALID_CHAR", "ERR_INVALID_HTTP_TOKEN", "ERR_UNESCAPED_CHARACTERS"])
+
+const within = (error: HttpError): ApiErrorReason =>
+  error.reason === "idle_timeout" ? "stalled" : error.reason === "protocol" ? "invalid_response" : "dropped"
+
+/** @since 0.1.0 @category combinators */
+export const fromHttpError = (provider: string, error: HttpError): ApiError => {
+  // A key or header that cannot be sent is a fault of the request, not of the answer.
+  const [reason, retryable] = error.code !== undefined && unsendable.has(error.code)
+    ? (["bad_request", false] as const)
+    : before[error.reason]
+  return new ApiError({
+    reason,
+    message: error.message,
+    retryable,
+    provider,
+    ...(error.code === undefined ? {} : { code: error.code })
+  })
+}
+
+const isReason = (reason: string): reason is ApiErrorReason =>
+  (ApiErrorReason.literals as ReadonlyArray<string>).includes(reason)
+
+/** The failure of a response as an error of the request, when nothing of it was shown. @since 0.1.0 @category combinators */
+export const fromResponseError = (error: ResponseError, provider?: string): ApiError =>
+  new ApiError({
+    reason: isReason(error.reason) ? error.reason : "stream_error",
+    message: error.message,
+    retryable: error.retryable,
+    ...(provider === undefined ? {} : { provider }),
+    code: error.code,
+    ...(error.status === undefined ? {} : { status: error.status }),
+    ...(error.retry_after_ms === undefined ? {} : { retry_after_ms: error.retry_after_ms }),
+    ...(error.request_id === undefined ? {} : { request_id: error.request_id })
+  })
+
+/**
+ * The headers of a request. Exactly one identity: the settings' own, else the key in the protocol's or the host's
+ * header.
+ *
+ * @since 0.1.0
+ * @category encoding
+ */
+export const headersOf = (
+  request: Pick<UpstreamRequest, "protocol" | "endpoint" | "headers" | "key" | "stream">
+): Readonly<Record<string, string>> => {
+  const own = hasAuthHeader(request.headers)
+  const key = own ? null : Option.match(request.key, { onNone: () => null, onSome: Redacted.value })
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(request.protocol.headers(key))) {
+    const lower = name.toLowerCase()
+    if (!(isAuthHeader(lower) && request.endpoint.auth !== undefined)) headers[lower] = value
+  }
+  if (key !== null && request.endpoint.auth !== undefined) headers[request.endpoint.auth] = key
+  headers["content-type"] = "application/json"
+  headers["accept"] = request.stream ? "text/event-stream" : "application/json"
+  // Events are small and come one by one: compressing them costs a delay and gains nothing.
+  if (request.stream) headers["accept-encoding"] = "identity"
+  for (const [name, value] of Object.entries(request.headers)) headers[name.toLowerCase()] = value
+  return headers
+}
+
+/** What a body is, by its first character: neither a JSON text nor markup can begin an event stream. */
+const kindOf = (text: string): "json" | "markup" | "events" | "blank" => {
+  const start = text.trimStart()
+  if (start === "") return "blank"
+  return start.startsWith("{") || start.startsWith("[") ? "json" : start.startsWith("<") ? "markup" : "events"
+}
+
+const isEventStream = (response: HttpResponse): boolean =>
+  /^\s*text\/event-stream\b/i.test(response.headers["content-type"] ?? "")
+
+const ends = (events: ReadonlyArray<ResponseEvent>): boolean => {
+  const last = events.at(-1)
+  return last !== undefined && isTerminal(last)
+}
+
+type Pull = Effect.Effect<Chunk.Chunk<ResponseEvent>, Option.Option<ApiError>>
+
+/** @since 0.1.0 @category constructors */
+export const make: Effect.Effect<Transport, never, Http> = Effect.map(Http, (http) => {
+  const send = (
+    request: UpstreamRequest,
+    headers: Readonly<Record<string, string>>
+  ): Effect.Effect<HttpResponse, ApiError, Scope.Scope> => {
+    const post = (fresh: boolean) =>
+      http.request({
+        method: "POST",
+        url: request.endpoint.url,
+        headers,
+        body: JSON.stringify(request.encoded.body),
+        limits: request.limits,
+        fresh
+      })
+    const first = post(false)
+    return Effect.mapError(
+      request.retry_headers
+        ? Effect.catchIf(first, (error) => error.reason === "headers_timeout", () => post(true))
+        : first,
+      (error) => fromHttpError(request.provider, error)
+    )
+  }
+
+  const refusal = (
+    request: UpstreamRequest,
+    response: HttpResponse,
+    body: string,
+    scrub: Scrub
+  ): Effect.Effect<ApiError> =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const { headers, status } = response
+      const error = status >= 300 && status < 400
+        ? new ApiError({
+          reason: "not_found",
+          message:
+            `${request.endpoint.origin} answers with a redirect (${status}), which is not followed with a key; ` +
+            `set the base URL of ${request.provider} to where it leads`,
+          retryable: false,
+          status
+        })
+        : request.protocol.decodeError({ status, headers, body: scrub(body), now })
+      return scrubError(scrub, amend(error, { provider: request.provider }))
+    })
+
+  const invalid = (request: UpstreamRequest, response: HttpResponse, message: string): ApiError =>
+    new ApiError({
+      reason: "invalid_response",
+      message: `${request.endpoint.origin} ${message}`,
+      retryable: false,
+      provider: request.provider,
+      status: response.status
+    })
+
+  /** A body in one piece: an answer that was not streamed, or an error that came with status 200. */
+  const whole = (
+    request: UpstreamRequest,
+    response: HttpResponse,
+    head: ReadonlyArray<Uint8Array>,
+    scrub: Scrub
+  ): Effect.Effect<ReadonlyArray<ResponseEvent>, ApiError> =>
+    Effect.gen(function*() {
+      const rest = yield* readAll(response, maxWholeBytes).pipe(
+        Effect.mapError((error) =>
+          amend(fromHttpError(request.provider, error), { reason: within(error), status: response.status })
+        )
+      )
+      const decoder = new TextDecoder()
+      const text = [...head, rest.bytes].reduce((all, bytes) => all + decoder.decode(bytes, { stream: true }), "") +
+        decoder.decode()
+      if (rest.truncated) return yield* invalid(request, response, "answers with more than 64 MiB")
+      if (kindOf(text) === "blank") {
+        return yield* invalid(request, response, `answers ${response.status} with an empty body; check the base URL`)
+      }
+      const events = request.protocol.decodeResponse(text, request.decode)
+      const last = events.at(-1)
+      if (last?.type === "response.failed" && last.response.output.length === 0 && last.response.error !== null) {
+        return yield* scrubError(scrub, fromResponseError(last.response.error, request.provider))
+      }
+      return events
+    })
+
+  /** Reads until the first character that is neither blank nor a byte order mark. */
+  const sniff = (
+    response: HttpResponse
+  ): Effect.Effect<
+    { readonly kind: ReturnType<typeof kindOf>; readonly head: ReadonlyArray<Uint8Array>; readonly fault?: HttpError }
+  > =>
+    Effect.gen(function*() {
+      const head: Array<Uint8Array> = []
+      const decoder = new TextDecoder()
+      for (;;) {
+        const next = yield* Effect.either(response.read)
+        if (next._tag === "Left") return { kind: "blank", head, fault: next.left }
+        if (Option.isNone(next.right)) return { kind: "blank", head }
+        const bytes = next.right.value
+        head.push(bytes)
+        const kind = kindOf(decoder.decode(bytes, { stream: true }))
+        if (kind !== "blank") return { kind, head }
+      }
+    })
+
+  const faultOf = (error: HttpError): Fault => ({ reason: within(error), message: error.message })
+
+  /** The events of a stream, read by read. */
+  const pullFrom = (
+    response: HttpResponse,
+    reader: StreamReader,
+    shape: (
+      events: ReadonlyArray<ResponseEvent>
+    ) => { readonly events: ReadonlyArray<ResponseEvent>; readonly cut: boolean },
+    first: Effect.Effect<ReadonlyArray<ResponseEvent>>
+  ): Pull => {
+    let finished = false
+    let head: Effect.Effect<ReadonlyArray<ResponseEvent>> | null = first
+    const read: Effect.Effect<ReadonlyArray<ResponseEvent>> = Effect.suspend(() => {
+      if (head !== null) {
+        const given = head
+        head = null
+        return given
+      }
+      const one = response.read.pipe(
+        Effect.match({
+          onFailure: (error) => reader.end(faultOf(error)),
+          onSuccess: Option.match({ onNone: () => reader.end(), onSome: reader.feed })
+        })
+      )
+      return reader.settled()
+        ? Effect.raceFirst(one, Effect.map(Effect.sleep(settleMillis), () => reader.end()))
+        : one
+    })
+    const pull: Pull = Effect.suspend(() => {
+      if (finished) return Effect.fail(Option.none())
+      return Effect.flatMap(read, (raw) => {
+        const { cut, events } = shape(raw)
+        finished = cut || ends(events)
+        if (events.length === 0) return pull
+        const chunk = Chunk.unsafeFromArray(events)
+        // The terminal suffices. A cut answer is still being written: leaving it closes the connection.
+        return finished && !cut ? Effect.as(response.release, chunk) : Effect.succeed(chunk)
+      })
+    })
+    return pull
+  }
+
+  const open = (
+    request: UpstreamRequest
+  ): Effect.Effect<Stream.Stream<ResponseEvent, ApiError>, ApiError, Scope.Scope> =>
+    Effect.gen(function*() {
+      const headers = headersOf(request)
+      const scrub = makeScrub(secretsOf(headers, request.endpoint.query))
+      if (request.encoded.dropped.length > 0) {
+        yield* Effect.logDebug(`not carried by ${request.protocol.name}: ${request.encoded.dropped.join("; ")}`)
+      }
+      const response = yield* send(request, headers)
+      if (response.status < 200 || response.status > 299) {
+        const body = yield* readAll(response, maxErrorBytes).pipe(
+          Effect.match({ onFailure: () => "", onSuccess: ({ bytes }) => new TextDecoder().decode(bytes) })
+        )
+        return yield* yield* refusal(request, response, body, scrub)
+      }
+      const stop = makeLocalStop(request.encoded.local_stop)
+      const shape = (events: ReadonlyArray<ResponseEvent>) => {
+        const shaped = stop === null ? events : stop.push(events)
+        return { events: shaped.map((event) => scrubEvent(scrub, event)), cut: stop?.hit() ?? false }
+      }
+      const { fault, head, kind } = yield* sniff(response)
+      const streamed = isEventStream(response)
+      if (kind === "json" || kind === "markup" || (kind === "blank" && fault === undefined && !streamed)) {
+        const { events } = shape(yield* whole(request, response, head, scrub))
+        return Stream.fromChunk(Chunk.unsafeFromArray(events))
+      }
+      const reader = makeStreamReader(request.protocol.streamDecoder(request.decode))
+      const first = Effect.sync(() => {
+        const events = head.flatMap(reader.feed)
+        if (kind !== "blank" || reader.done()) return events
+        return [...events, ...reader.end(fault === undefined ? undefined : faultOf(fault))]
+      })
+      return Stream.repeatEffectChunkOption(pullFrom(response, reader, shape, first))
+    })
+
+  return { events: (request) => Stream.unwrapScoped(open(request)) }
+})
