@@ -5,6 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Ajv } from "ajv"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
@@ -13,7 +14,8 @@ import * as path from "node:path"
 import { Workspace } from "../../src/domain/Workspace.ts"
 import { builtinScenarios } from "../../src/provider/BuiltinScenarios.ts"
 import * as Scenario from "../../src/provider/Scenario.ts"
-import { jsonSchema } from "../../src/provider/ScenarioDocument.ts"
+import { fromText, jsonSchema } from "../../src/provider/ScenarioDocument.ts"
+import { operations, sources } from "../../src/provider/ScenarioTemplate.ts"
 import { scenarioName, ScriptedModels, unknownScenario } from "../../src/provider/ScriptedModel.ts"
 
 const files = (content: Readonly<Record<string, string>>) => {
@@ -141,6 +143,23 @@ describe("a bad scenario is refused with file, place and remedy", () => {
           assert.isTrue(error.message.includes(word), `${word}\n---\n${error.message}`)
         }
       }).pipe(Effect.provide(models({ "/p/.hanzo/scenarios/bad.json": text }))))
+  }
+})
+
+it("every example of docs/scenarios.md is a scenario", () => {
+  const text = nodeFs.readFileSync(path.join(import.meta.dirname, "../../docs/scenarios.md"), "utf8")
+  const examples = [...text.matchAll(/```json scenario\n([^]*?)```/g)].map((match) => match[1] ?? "")
+  assert.isAtLeast(examples.length, 3)
+  for (const example of examples) {
+    const scenario = fromText(example, "example")
+    assert.isTrue(Either.isRight(scenario), JSON.stringify(scenario))
+  }
+})
+
+it("docs/scenarios.md names every source and operation", () => {
+  const text = nodeFs.readFileSync(path.join(import.meta.dirname, "../../docs/scenarios.md"), "utf8")
+  for (const name of [...Object.keys(sources), ...Object.keys(operations)]) {
+    assert.match(text, new RegExp(`\\| .*\`${name}\\b.* \\|`), name)
   }
 })
 

@@ -471,8 +471,158 @@ describe("faults", () => {
     assert.include(second.headers.get("content-type"), "html")
     assert.strictEqual(await (await send()).text(), "")
     const fourth = await send()
-    assert.throws(() => JSON.parse("") as unknown)
-    assert.include(await fourth.text(), "broken")
+    const broken = await fourth.text()
+    assert.throws(() => JSON.parse(broken) as unknown)
+  })
+})
+
+describe("scripts and quirks", () => {
+  const schemaTool = { type: "function", function: { name: "bash", parameters: schema } }
+  const raw = async (upstream: Upstream, path: string, body: Record<string, unknown>) => {
+    const response = await fetch(`${upstream.url}/v1/${path}`, {
+      method: "POST",
+      headers: { authorization: "Bearer k", "content-type": "application/json", "anthropic-version": "2023-06-01" },
+      body: JSON.stringify({ model, stream: true, ...body })
+    })
+    const events = (await response.text()).split("\n").flatMap((line) =>
+      line.startsWith("data: {") ? [JSON.parse(line.slice(6)) as Record<string, unknown>] : []
+    )
+    return { status: response.status, events }
+  }
+  const chat = async (upstream: Upstream) => {
+    const { events } = await raw(upstream, "chat/completions", {
+      messages: [{ role: "user", content: "x" }],
+      tools: [schemaTool],
+      stream_options: { include_usage: true }
+    })
+    const choices = events.flatMap((event) =>
+      event["choices"] as ReadonlyArray<{
+        readonly delta: { readonly tool_calls?: ReadonlyArray<Record<string, unknown>> }
+        readonly finish_reason: string | null
+      }>
+    )
+    return { events, choices, fragments: choices.flatMap((choice) => choice.delta.tool_calls ?? []) }
+  }
+  const two = { tool_turns: 1, parallel: 2, delta_chars: 50 } as const
+
+  it("Chat: ids absent, repeated, emptied; index absent; name late; arguments in the opener", async () => {
+    const of = async (...quirks: NonNullable<UpstreamOptions["quirks"]>) =>
+      (await chat(await up({ ...two, quirks }))).fragments
+    assert.deepStrictEqual((await of()).map((f) => [f["index"], f["id"]]), [
+      [0, "call_t1c0"],
+      [0, undefined],
+      [1, "call_t1c1"],
+      [1, undefined]
+    ])
+    assert.isTrue((await of("no_ids")).every((f) => f["id"] === undefined))
+    assert.deepStrictEqual((await of("repeat_ids")).map((f) => f["id"]), [
+      "call_t1c0",
+      "call_t1c0",
+      "call_t1c1",
+      "call_t1c1"
+    ])
+    assert.deepStrictEqual((await of("empty_ids")).map((f) => f["id"]), ["call_t1c0", "", "call_t1c1", ""])
+    assert.isTrue((await of("no_index")).every((f) => !("index" in f)))
+    assert.deepStrictEqual((await of("late_name")).map((f) => Reflect.get(Object(f["function"]), "name") as unknown), [
+      undefined,
+      "bash",
+      undefined,
+      "bash"
+    ])
+    assert.deepStrictEqual((await of("arguments_in_opener")).map((f) => f["function"]), [
+      { name: "bash", arguments: "{\"command\":\"echo turn-1-1\"}" },
+      { name: "bash", arguments: "{\"command\":\"echo turn-1-2\"}" }
+    ])
+    assert.deepStrictEqual((await of("duplicate_ids", "arguments_in_opener")).map((f) => f["id"]), [
+      "call_t1c0",
+      "call_t1c0"
+    ])
+  })
+
+  it("Chat: finish reason and usage at odds", async () => {
+    const stop = await chat(await up({ ...two, quirks: ["stop_with_calls"] }))
+    assert.strictEqual(stop.choices.at(-1)?.finish_reason, "stop")
+    const joined = await chat(await up({ ...two, quirks: ["usage_with_finish"] }))
+    assert.property(joined.events.at(-1), "usage")
+    assert.lengthOf(joined.events.at(-1)?.["choices"] as ReadonlyArray<unknown>, 1)
+  })
+
+  it("Responses: arguments in .done alone, another item id at the end", async () => {
+    const of = async (quirk: "arguments_only_done" | "changed_item_id") => {
+      const { events } = await raw(await up({ ...two, quirks: [quirk] }), "responses", { input: "x" })
+      return events
+    }
+    assert.isFalse(
+      (await of("arguments_only_done")).some((e) => e["type"] === "response.function_call_arguments.delta")
+    )
+    const items = (await of("changed_item_id")).flatMap((e) =>
+      e["item"] === undefined ? [] : [e["item"] as Record<string, string>]
+    )
+    assert.deepStrictEqual(items.map((item) => [item["id"], item["call_id"]]).slice(0, 2), [
+      ["fc_item_1_0", "call_t1c0"],
+      ["fc_item_1_0_done", "call_t1c0"]
+    ])
+  })
+
+  it("Anthropic: an unknown event", async () => {
+    const { events } = await raw(await up({ quirks: ["unknown_event"] }), "messages", {
+      max_tokens: 9,
+      messages: [{ role: "user", content: "x" }]
+    })
+    assert.isTrue(events.some((event) => event["type"] === "novelty"))
+  })
+
+  it("a script of turns or a function of the request says anything in any order", async () => {
+    const upstream = await up({
+      script: ({ prompt, results, turn, wire }) =>
+        turn === 1
+          ? {
+            blocks: [
+              { kind: "call", name: "bash", arguments: { command: prompt } },
+              { kind: "text", text: "after the call" },
+              { kind: "call", name: "bash", arguments: "{broken" }
+            ]
+          }
+          : { blocks: [{ kind: "text", text: `${wire}: ${results.join("+")}` }] }
+    })
+    for (const wire of ["anthropic", "responses"] as const) {
+      const talker = talkers[wire](upstream, false)
+      const first = await talker.turn()
+      assert.strictEqual(first.text, "after the call")
+      assert.strictEqual(first.calls[0]?.arguments, "{\"command\":\"go\"}")
+      talker.answer(first.calls.map((call, i) => [call.id, `r${i}`]))
+      assert.strictEqual((await talker.turn()).text, `${wire}: r0+r1`)
+    }
+  })
+
+  it("arguments by template, wires that do not exist, reasoning that must come back", async () => {
+    const upstream = await up({
+      tool_turns: 1,
+      tool: "read",
+      arguments: { path: "f{{turn}}-{{call}}", deep: [{ n: "{{turn}}" }] },
+      wires: ["chat"],
+      require_reasoning: true
+    })
+    const { fragments } = await chat(upstream)
+    assert.strictEqual(
+      fragments.map((f) => String(Reflect.get(Object(f["function"]), "arguments") ?? "")).join(""),
+      "{\"path\":\"f1-1\",\"deep\":[{\"n\":\"1\"}]}"
+    )
+    assert.strictEqual((await raw(upstream, "responses", { input: "x" })).status, 404)
+    const history = (more: Record<string, unknown>) => ({
+      tools: [schemaTool],
+      messages: [
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ id: "a", type: "function", function: { name: "bash", arguments: "" } }],
+          ...more
+        },
+        { role: "tool", tool_call_id: "a", content: "r" }
+      ]
+    })
+    assert.strictEqual((await raw(upstream, "chat/completions", history({}))).status, 400)
+    assert.strictEqual((await raw(upstream, "chat/completions", history({ reasoning_content: "hm" }))).status, 200)
   })
 })
 

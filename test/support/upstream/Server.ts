@@ -5,9 +5,11 @@ import * as zlib from "node:zlib"
 import { validateAnthropic } from "./AnthropicRules.ts"
 import { anthropicEvents, anthropicWhole } from "./AnthropicWire.ts"
 import { validateChat } from "./ChatRules.ts"
+import { encodeEvent, pingOf, tear } from "./Bytes.ts"
 import { chatEvents, chatWhole } from "./ChatWire.ts"
+import { errorBody, failureEvents } from "./Errors.ts"
 import type { Fault, LoggedRequest, Upstream, UpstreamOptions, Wire } from "./Options.ts"
-import { type Plan, planOf, type WireEvent } from "./Plan.ts"
+import { type Plan, planOf } from "./Plan.ts"
 import { validateResponses } from "./ResponsesRules.ts"
 import { responsesEvents, responsesWhole } from "./ResponsesWire.ts"
 import { isObject, type Obj, Violation } from "./Rules.ts"
@@ -50,65 +52,6 @@ const cutKeys = (headers: Readonly<Record<string, string>>): Record<string, stri
     Object.entries(headers).map(([name, value]) => [name, secretHeader.test(name) ? `<cut ${value.length}>` : value])
   )
 
-const anthropicTypes: Readonly<Record<number, string>> = {
-  400: "invalid_request_error",
-  401: "authentication_error",
-  402: "billing_error",
-  403: "permission_error",
-  404: "not_found_error",
-  413: "request_too_large",
-  422: "invalid_request_error",
-  429: "rate_limit_error",
-  504: "timeout_error",
-  529: "overloaded_error"
-}
-const openaiTypes: Readonly<Record<number, string>> = {
-  429: "rate_limit_error",
-  500: "server_error",
-  502: "server_error",
-  503: "server_error",
-  504: "server_error",
-  529: "server_error"
-}
-const openaiCodes: Readonly<Record<number, string>> = {
-  401: "invalid_api_key",
-  404: "model_not_found",
-  429: "rate_limit_exceeded",
-  503: "server_is_overloaded",
-  529: "server_is_overloaded"
-}
-
-const errorBody = (
-  anthropic: boolean,
-  status: number,
-  message: string,
-  requestId: string,
-  extra: {
-    readonly type?: string | undefined
-    readonly code?: string | null | undefined
-    readonly param?: string | null | undefined
-  } = {}
-): string =>
-  JSON.stringify(
-    anthropic
-      ? {
-        type: "error",
-        error: {
-          type: extra.type ?? anthropicTypes[status] ?? (status < 500 ? "invalid_request_error" : "api_error"),
-          message
-        },
-        request_id: requestId
-      }
-      : {
-        error: {
-          message,
-          type: extra.type ?? openaiTypes[status] ?? (status < 500 ? "invalid_request_error" : "server_error"),
-          param: extra.param ?? null,
-          code: extra.code === undefined ? openaiCodes[status] ?? null : extra.code
-        }
-      }
-  )
-
 const readBody = (request: http.IncomingMessage): Promise<string> =>
   new Promise((resolve, reject) => {
     const chunks: Array<Buffer> = []
@@ -117,38 +60,6 @@ const readBody = (request: http.IncomingMessage): Promise<string> =>
     request.on("error", reject)
     request.on("aborted", () => reject(new Error("aborted")))
   })
-
-const encodeEvent = (event: WireEvent, options: UpstreamOptions, last: boolean): Buffer => {
-  const eol = options.line_end === "crlf" ? "\r\n" : options.line_end === "cr" ? "\r" : "\n"
-  const space = options.no_space === true ? "" : " "
-  const lines = [
-    ...(event.event === undefined ? [] : [`event:${space}${event.event}`]),
-    ...event.data.split("\n").map((line) => `data:${space}${line}`)
-  ]
-  const end = last && options.unterminated === true ? "" : eol + eol
-  return Buffer.from(lines.join(eol) + end)
-}
-
-const pingOf = (wire: Wire, options: UpstreamOptions): Buffer => {
-  const eol = options.line_end === "crlf" ? "\r\n" : options.line_end === "cr" ? "\r" : "\n"
-  return wire === "anthropic"
-    ? encodeEvent({ event: "ping", data: JSON.stringify({ type: "ping" }) }, { ...options, unterminated: false }, false)
-    : Buffer.from(`: keep-alive${eol}${eol}`)
-}
-
-/** Cuts before every continuation byte. */
-const tear = (bytes: Buffer): ReadonlyArray<Buffer> => {
-  const parts: Array<Buffer> = []
-  let start = 0
-  for (let i = 1; i < bytes.length; i++) {
-    if (((bytes[i] ?? 0) & 0xc0) === 0x80) {
-      parts.push(bytes.subarray(start, i))
-      start = i
-    }
-  }
-  parts.push(bytes.subarray(start))
-  return parts
-}
 
 const latch = (): { readonly promise: Promise<void>; readonly resolve: () => void } => {
   let resolve = (): void => {}
@@ -459,42 +370,6 @@ export const startUpstream = async (options: UpstreamOptions = {}): Promise<Upst
       ? chatWhole(at.plan, options)
       : responsesWhole(at.plan, options, wantsEncrypted(at.body))
     at.answer(200, JSON.stringify(value))
-  }
-
-  const failureEvents = (wire: Wire, fault: Extract<Fault, { kind: "error_event" }>, plan: Plan, sent: number) => {
-    const message = fault.message ?? "scripted failure in mid-stream"
-    if (wire === "anthropic") {
-      const error = { type: fault.type ?? "overloaded_error", message }
-      return [{ event: "error", data: JSON.stringify({ type: "error", error }) }]
-    }
-    const code = fault.code ?? "server_error"
-    if (wire === "chat") {
-      return [{ data: JSON.stringify({ error: { message, type: fault.type ?? "server_error", param: null, code } }) }]
-    }
-    if (fault.form === "error") {
-      return [{
-        event: "error",
-        data: JSON.stringify({ type: "error", sequence_number: sent, code, message, param: null })
-      }]
-    }
-    return [{
-      event: "response.failed",
-      data: JSON.stringify({
-        type: "response.failed",
-        sequence_number: sent,
-        response: {
-          id: plan.id,
-          object: "response",
-          created_at: plan.created,
-          status: "failed",
-          error: { code, message },
-          incomplete_details: null,
-          model: plan.model,
-          output: [],
-          usage: null
-        }
-      })
-    }]
   }
 
   const stream = async (at: {
