@@ -13,11 +13,12 @@ const redacted = "[redacted]"
 
 const rules: ReadonlyArray<readonly [RegExp, string]> = [
   // user:password@ in an address
-  [/([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, `$1${redacted}@`],
+  [/(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/@]{1,512}@/gi, `$1${redacted}@`],
   // PEM blocks
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, redacted],
   // Authorization values
-  [/\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}/gi, `$1 ${redacted}`],
+  [/\b(bearer)\s+(?=[^\s\d]{0,64}\d|\S{20})[A-Za-z0-9._~+/=-]{6,}/gi, `$1 ${redacted}`],
+  [/\b(basic)\s+[A-Za-z0-9+/=]{16,}/gi, `$1 ${redacted}`],
   // name=value and "name": "value" forms
   [
     /((?:x-)?(?:api[_-]?key|api[_-]?token|access[_-]?token|refresh[_-]?token|auth[_-]?token|client[_-]?secret|password|secret[_-]?key|(?<=[?&])key)["']?\s*[:=]\s*["']?)(?!\[redacted)(?!(?:provided|is|was|not|invalid|missing|required)\b)[^\s"'&,;}<]{4,}/gi,
@@ -69,7 +70,7 @@ const cut = (text: string, limit: number): string =>
  * @category combinators
  */
 export const sanitise = (text: string): string => {
-  const bounded = text.length > 65_536 ? text.slice(0, 65_536) : text
+  const bounded = text.length > 32_768 ? text.slice(0, 32_768) : text
   const markup = isMarkup(bounded)
   const words = markup ? stripMarkup(bounded) : bounded
   // eslint-disable-next-line no-control-regex

@@ -179,9 +179,9 @@ const lower = (text: string | undefined): string => (text ?? "").toLowerCase()
  * @category combinators
  */
 export const judge = (complaint: Complaint, status: number | undefined): Judgement => {
-  const { code, message, type } = complaint
+  const { code, type } = complaint
+  const message = complaint.message.slice(0, 8_192)
   const final = (reason: ApiErrorReason): Judgement => ({ reason, retryable: retryableReason(reason) })
-  // 5xx with words about a context are the server's own trouble only when the status says so and the code does not
   if (overflowCode.test(code ?? "") || overflowCode.test(type ?? "")) return final("context_too_long")
   const known = byCode[lower(code)] ?? byCode[lower(type)]
   const limited = status === 429 || known === "rate_limited"
@@ -206,6 +206,8 @@ export const judge = (complaint: Complaint, status: number | undefined): Judgeme
     return final(plain)
   }
   if (known !== undefined) return final(known)
+  // a 2xx or 3xx that holds nothing of the protocol
+  if (status !== undefined) return final("invalid_response")
   if (overloadWords.test(message)) return final("overloaded")
   if (/rate limit|too many requests/i.test(message)) return final("rate_limited")
   return { reason: "stream_error", retryable: true }
@@ -317,7 +319,8 @@ export const decodeError = (answer: ErrorAnswer): ApiError => {
     RetryAfter.fromMessage(answer.body.slice(0, 4_096))
   const { reason, retryable } = judge(
     { ...complaint, message: complaint.message === "" ? answer.body : complaint.message, retry_after_ms: asked },
-    answer.status
+    // an error object inside a 2xx is judged by its inner code alone
+    answer.status < 400 && complaint.message !== "" ? undefined : answer.status
   )
   const told = answer.headers["x-should-retry"]?.trim().toLowerCase()
   const message = complaint.message === "" ? bodyText(answer.status, answer.body) : sanitise(complaint.message)

@@ -724,6 +724,8 @@ export class EventBuilder {
       item.ended = true
       return item
     }
+    // waiting items end too: what comes later must not go into something older than this one
+    for (const other of this.#queue) if (other.yields()) other.ended = true
     this.#queue.push(item)
     this.advance()
     return item

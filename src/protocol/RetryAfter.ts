@@ -27,7 +27,7 @@ const phrase =
 
 /** The wait named in a message such as `Please try again in 1.2s`; milliseconds. @since 0.1.0 @category decoding */
 export const fromMessage = (message: string): number | undefined => {
-  const match = phrase.exec(message)
+  const match = phrase.exec(message.slice(0, 8_192))
   return match?.[1] === undefined ? undefined : fromSpan(match[1])
 }
 
