@@ -22,11 +22,8 @@ import * as Schema from "effect/Schema"
  * | `changed` | the content is not the one the caller knows |
  * | `invalid_path` | NUL, empty, not absolute, too long |
  * | `io` | anything else; `code` has the system's word |
- *
- * @since 0.1.0
- * @category schemas
  */
-export const FileErrorReason = Schema.Literal(
+const FileErrorReason = Schema.Literal(
   "not_found",
   "exists",
   "not_a_directory",
@@ -42,8 +39,7 @@ export const FileErrorReason = Schema.Literal(
   "invalid_path",
   "io"
 )
-/** @since 0.1.0 @category models */
-export type FileErrorReason = typeof FileErrorReason.Type
+type FileErrorReason = typeof FileErrorReason.Type
 
 const words: Readonly<Record<FileErrorReason, string>> = {
   not_found: "no such file or directory",

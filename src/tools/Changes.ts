@@ -12,8 +12,8 @@ import { FileState } from "./FileState.ts"
 import { Paths, toFailure } from "./Paths.ts"
 import { ToolFailure } from "./Tool.ts"
 
-/** Bytes of a file that is changed in memory. @since 0.1.0 @category constants */
-export const maxFileBytes = 64 * 1024 * 1024
+/** Bytes of a file that is changed in memory. */
+const maxFileBytes = 64 * 1024 * 1024
 
 /** @since 0.1.0 @category models */
 export interface ChangesService {

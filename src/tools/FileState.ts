@@ -13,8 +13,8 @@ import * as Layer from "effect/Layer"
 import type { FileStamp } from "../platform/FileCalls.ts"
 import { ToolFailure } from "./Tool.ts"
 
-/** A version of a file; `sha256` of all its bytes decides, the stamp is for messages and for the rename. @since 0.1.0 @category models */
-export interface SeenFile {
+/** A version of a file; `sha256` of all its bytes decides, the stamp is for messages and for the rename. */
+interface SeenFile {
   readonly stamp: FileStamp
   readonly sha256: string
 }

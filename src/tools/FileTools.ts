@@ -24,8 +24,8 @@ import { makeReadTool } from "./Read.ts"
 import type { NativeTool } from "./Tool.ts"
 import { makeWriteTool } from "./Write.ts"
 
-/** In the order in which models are offered them. @since 0.1.0 @category constructors */
-export const makeFileTools = Effect.all([
+/** In the order in which models are offered them. */
+const makeFileTools = Effect.all([
   makeReadTool,
   makeWriteTool,
   makeEditTool,

@@ -11,8 +11,8 @@ import { defineTool } from "./Define.ts"
 import { Paths, toFailure } from "./Paths.ts"
 import { ToolFailure } from "./Tool.ts"
 
-/** Files of one answer. @since 0.1.0 @category constants */
-export const maxFiles = 200
+/** Files of one answer. */
+const maxFiles = 200
 
 /**
  * The fixed directories at the beginning of a glob, which belong to the path that rules see, and the rest. `..` may only

@@ -21,8 +21,8 @@ import { fromRipgrep, type Match, renderMatches } from "./search/Matches.ts"
 import { noCharacter, portable, spansLines, toJavaScript } from "./search/Regex.ts"
 import { ToolFailure } from "./Tool.ts"
 
-/** Larger files are not searched. @since 0.1.0 @category constants */
-export const maxFileBytes = 20 * 1024 * 1024
+/** Larger files are not searched. */
+const maxFileBytes = 20 * 1024 * 1024
 /** Output of ripgrep that is kept. */
 const max_output = 16 * 1024 * 1024
 /** Matches after which our own search stops. */

@@ -9,30 +9,22 @@ import * as Schema from "effect/Schema"
 import { success } from "../domain/Tool.ts"
 import { type DirectoryEntry, Files, formatBytes } from "../platform/Files.ts"
 import { defineTool } from "./Define.ts"
-import { decode, imageSize, isImage, isText, lineEndings, linesOf, sniff, type TextFile } from "./edit/Text.ts"
+import { cutLine, decode, imageSize, isImage, isText, lineEndings, linesOf, sniff, type TextFile } from "./edit/Text.ts"
 import { FileState } from "./FileState.ts"
 import { utf8Length } from "./Output.ts"
 import { Paths, toFailure } from "./Paths.ts"
 import { ToolFailure } from "./Tool.ts"
 
-/** Lines of one call. @since 0.1.0 @category constants */
-export const defaultLimit = 2_000
-/** Characters of one line. @since 0.1.0 @category constants */
-export const maxLineLength = 2_000
-/** UTF-8 bytes of one answer. @since 0.1.0 @category constants */
-export const maxPageBytes = 100_000
-/** Bytes of a file that is read into memory. @since 0.1.0 @category constants */
-export const maxFileBytes = 64 * 1024 * 1024
-/** Bytes of an image: in base64 they stay below the 5 MiB that the protocols take. @since 0.1.0 @category constants */
-export const maxImageBytes = 3_900_000
-
-/** A long line for display, never cut inside a character. @since 0.1.0 @category combinators */
-export const cutLine = (line: string, max = maxLineLength): string => {
-  if (line.length <= max) return line
-  const unit = line.charCodeAt(max - 1)
-  const end = unit >= 0xd800 && unit < 0xdc00 ? max - 1 : max
-  return `${line.slice(0, end)}… [line cut: ${line.length} characters]`
-}
+/** Lines of one call. */
+const defaultLimit = 2_000
+/** Characters of one line. */
+const maxLineLength = 2_000
+/** UTF-8 bytes of one answer. */
+const maxPageBytes = 100_000
+/** Bytes of a file that is read into memory. */
+const maxFileBytes = 64 * 1024 * 1024
+/** Bytes of an image: in base64 they stay below the 5 MiB that the protocols take. */
+const maxImageBytes = 3_900_000
 
 /** Lines count from 1. @since 0.1.0 @category models */
 export interface Page {
@@ -53,7 +45,7 @@ export const page = (lines: ReadonlyArray<string>, offset: number, limit: number
   let bytes = 0
   const end = Math.min(lines.length, offset - 1 + limit)
   for (let i = offset - 1; i < end; i++) {
-    const line = `${String(i + 1).padStart(6)}\t${cutLine(lines[i] ?? "")}`
+    const line = `${String(i + 1).padStart(6)}\t${cutLine(lines[i] ?? "", maxLineLength)}`
     bytes += utf8Length(line) + 1
     if (bytes > maxPageBytes && shown.length > 0) break
     shown.push(line)
@@ -61,8 +53,8 @@ export const page = (lines: ReadonlyArray<string>, offset: number, limit: number
   return { text: shown.join("\n"), first: offset, last: offset + shown.length - 1, total: lines.length }
 }
 
-/** Entries for a message: directories with a slash, links with @. @since 0.1.0 @category encoding */
-export const listing = (entries: ReadonlyArray<DirectoryEntry>, max = 50): string => {
+/** Entries for a message: directories with a slash, links with @. */
+const listing = (entries: ReadonlyArray<DirectoryEntry>, max = 50): string => {
   if (entries.length === 0) return "(empty directory)"
   const names = entries.slice(0, max).map(({ kind, name }) =>
     `  ${name}${kind === "directory" ? "/" : kind === "link" ? "@" : ""}`

@@ -127,7 +127,7 @@ describe("G4 atomic write", () => {
   it.scoped("refuses directories, pipes, missing parents, names of other kinds", () =>
     Effect.gen(function*() {
       const directory = yield* scratch
-      childProcess.execFileSync("mkfifo", [path.join(directory, "pipe")])
+      childProcess.execFileSync("bash", ["-c", "mkfifo \"$0\"", path.join(directory, "pipe")])
       fs.writeFileSync(path.join(directory, "f"), "x")
       const reason = (at: string) => Effect.flip(write(at, "x")).pipe(Effect.map((error) => error.reason))
       assert.strictEqual(yield* reason(directory), "is_a_directory")

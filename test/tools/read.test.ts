@@ -248,7 +248,7 @@ describe("read", () => {
         "there is no scr in the working directory. Did you mean src/?"
       )
       assert.include(yield* failing(call("read", { path: "zzzzzz" })), "zzzzzz does not exist. Use glob to find it.")
-      childProcess.execFileSync("mkfifo", [path.join(root, "pipe")])
+      childProcess.execFileSync("bash", ["-c", "mkfifo \"$0\"", path.join(root, "pipe")])
       assert.match(yield* failing(call("read", { path: "pipe" })), /not a regular file/u)
       assert.match(yield* failing(call("read", { path: "" })), /path is empty/u)
       assert.match(yield* failing(call("read", { path: "a", limit: 0 })), /limit/u)

@@ -4,8 +4,8 @@
  * @since 0.1.0
  */
 
-/** `latin1` stands for any 8-bit text that is not UTF-8: every byte is one character, so nothing is lost. @since 0.1.0 @category models */
-export type TextEncodingName = "utf-8" | "utf-16le" | "utf-16be" | "latin1"
+/** `latin1` stands for any 8-bit text that is not UTF-8: every byte is one character, so nothing is lost. */
+type TextEncodingName = "utf-8" | "utf-16le" | "utf-16be" | "latin1"
 
 /** @since 0.1.0 @category models */
 export interface TextFile {
@@ -240,4 +240,12 @@ export const lineAt = (text: string, index: number): number => {
   let line = 1
   for (let at = text.indexOf("\n"); at !== -1 && at < index; at = text.indexOf("\n", at + 1)) line++
   return line
+}
+
+/** A long line for display, never cut inside a character. @since 0.1.0 @category combinators */
+export const cutLine = (line: string, max: number): string => {
+  if (line.length <= max) return line
+  const unit = line.charCodeAt(max - 1)
+  const end = unit >= 0xd800 && unit < 0xdc00 ? max - 1 : max
+  return `${line.slice(0, end)}… [line cut: ${line.length} characters]`
 }

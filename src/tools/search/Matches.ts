@@ -5,7 +5,7 @@
  */
 import * as Encoding from "effect/Encoding"
 import * as Either from "effect/Either"
-import { decodeLoosely } from "../edit/Text.ts"
+import { cutLine, decodeLoosely } from "../edit/Text.ts"
 import { utf8Length } from "../Output.ts"
 
 /** `file` relative to the starting directory, `line` from 1, `text` without its line break. @since 0.1.0 @category models */
@@ -15,12 +15,12 @@ export interface Match {
   readonly text: string
 }
 
-/** Lines of one answer. @since 0.1.0 @category constants */
-export const maxMatches = 200
-/** UTF-8 bytes of one answer. @since 0.1.0 @category constants */
-export const maxBytes = 30_000
-/** Characters of one line. @since 0.1.0 @category constants */
-export const maxLineLength = 500
+/** Lines of one answer. */
+const maxMatches = 200
+/** UTF-8 bytes of one answer. */
+const maxBytes = 30_000
+/** Characters of one line. */
+const maxLineLength = 500
 
 const isObject = (u: unknown): u is Readonly<Record<string, unknown>> => typeof u === "object" && u !== null
 
@@ -67,13 +67,6 @@ export const fromRipgrep = (output: string): ReadonlyArray<Match> => {
   return binary.size === 0 ? matches : matches.filter((match) => !binary.has(match.file))
 }
 
-const cut = (line: string): string => {
-  if (line.length <= maxLineLength) return line
-  const unit = line.charCodeAt(maxLineLength - 1)
-  const end = unit >= 0xd800 && unit < 0xdc00 ? maxLineLength - 1 : maxLineLength
-  return `${line.slice(0, end)}… [line cut: ${line.length} characters]`
-}
-
 /**
  * `PATH:LINE:TEXT` in the order of path and line, at most 200 lines and 30,000 bytes, then what is missing.
  *
@@ -89,7 +82,7 @@ export const renderMatches = (
   const shown: Array<string> = []
   let bytes = 0
   for (const { file, line, text } of sorted.slice(0, maxMatches)) {
-    const out = `${display(file)}:${line}:${cut(text)}`
+    const out = `${display(file)}:${line}:${cutLine(text, maxLineLength)}`
     bytes += utf8Length(out) + 1
     if (bytes > maxBytes && shown.length > 0) break
     shown.push(out)
