@@ -1,10 +1,14 @@
 /** Small servers for the tests of this folder: each lives in the test's scope and says what it saw. */
 import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
+import * as TestClock from "effect/TestClock"
 import * as fs from "node:fs"
 import * as http from "node:http"
 import * as https from "node:https"
@@ -188,4 +192,18 @@ export const elapsed = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<re
   Effect.suspend(() => {
     const start = performance.now()
     return Effect.map(self, (value) => [performance.now() - start, value] as const)
+  })
+
+/**
+ * Moves the TestClock on by `step` until the fiber is done: what a server sent arrives in real time, and a limit that
+ * every byte starts again may have to pass more than once.
+ */
+export const drive = <A, E>(fiber: Fiber.RuntimeFiber<A, E>, step: Duration.DurationInput): Effect.Effect<A, E> =>
+  Effect.gen(function*() {
+    for (;;) {
+      const exit = yield* Fiber.poll(fiber)
+      if (Option.isSome(exit)) return yield* exit.value
+      yield* Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
+      yield* TestClock.adjust(step)
+    }
   })
