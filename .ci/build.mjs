@@ -25,6 +25,8 @@ await esbuild.build({
   legalComments: "none",
   chunkNames: "chunks/[name]-[hash]",
   external: ["@photostructure/sqlite", "node:sqlite"],
+  // its CommonJS build loads its parts in a way that no bundler follows
+  alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
   define: { __HANZO_VERSION__: JSON.stringify(version) },
   banner: { js: "import { createRequire as __cr } from \"node:module\"; const require = __cr(import.meta.url);" },
   logLevel: "warning"

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import type * as FileSystem from "@effect/platform/FileSystem"
+import * as Path from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Agent } from "../agent/Agent.ts"
@@ -11,11 +12,11 @@ import { Config, type ConfigFlags } from "../config/Config.ts"
 import type { PermissionPrompterService } from "../domain/Permission.ts"
 import type { Workspace } from "../domain/Workspace.ts"
 import type { Dirs } from "../platform/Dirs.ts"
-import type { Environment } from "../platform/Environment.ts"
+import { Environment } from "../platform/Environment.ts"
 import type { NodePlatform } from "../platform/NodePlatform.ts"
 import type { Models } from "../provider/Models.ts"
-import type { SessionStore } from "../storage/SessionStore.ts"
-import { type CliExit, failed } from "./Exit.ts"
+import { SessionStore } from "../storage/SessionStore.ts"
+import { type CliExit, failed, usage } from "./Exit.ts"
 import type { AgentValues } from "./Run.ts"
 
 /** What a command that runs the agent uses. @since 0.1.0 @category models */
@@ -58,17 +59,42 @@ export const optionsOf = (
 /** Settings alone: user file and environment. @since 0.1.0 @category layers */
 export const configLayer: Layer.Layer<Config, never, FileSystem.FileSystem | Dirs | Environment> = Config.layer
 
-/** The whole runtime for one workspace. @since 0.1.0 @category layers */
-export const agentLayer = (_options: AgentOptions): Layer.Layer<AgentServices, CliExit, NodePlatform> =>
-  Layer.unwrapEffect(Effect.fail(failed("the runtime is not composed in this build")))
+/** What kept the layers from being built, as the end of the command: a wrong directory is a mistake of the caller. */
+const compositionExit = (error: { readonly _tag: string; readonly message: string }): CliExit => {
+  const lines = error.message.split("\n")
+  return error._tag === "StorageError" ? failed(...lines) : usage(...lines)
+}
 
-/** The record of sessions and the project that `directory` belongs to. @since 0.1.0 @category layers */
+/** The whole runtime for one workspace. Call once and keep the result. @since 0.1.0 @category layers */
+export const agentLayer = (options: AgentOptions): Layer.Layer<AgentServices, CliExit, NodePlatform> =>
+  Layer.unwrapEffect(Effect.gen(function*() {
+    const runtime = yield* Effect.promise(() => import("../app/Runtime.ts"))
+    const path = yield* Path.Path
+    const { cwd } = yield* Environment
+    const workspace = runtime.layerWorkspace({
+      ...(options.directory === undefined ? {} : { directory: options.directory }),
+      flags: options.flags,
+      prompters: options.prompters,
+      ...(options.scenario === undefined ? {} : { scenario_file: path.resolve(cwd, options.scenario) })
+    })
+    return workspace.pipe(
+      Layer.provideMerge(runtime.layerProcess({ memory: options.in_memory })),
+      Layer.mapError(compositionExit)
+    )
+  }))
+
+/** The record of sessions and the project that `directory` belongs to. Call once. @since 0.1.0 @category layers */
 export const recordLayer = (
-  _directory: string | undefined
+  directory: string | undefined
 ): Layer.Layer<SessionStore | Workspace, CliExit, NodePlatform> =>
-  Layer.unwrapEffect(Effect.fail(failed("the runtime is not composed in this build")))
+  Layer.unwrapEffect(
+    Effect.map(Effect.promise(() => import("../app/ProjectRoot.ts")), (root) =>
+      Layer.mapError(Layer.merge(SessionStore.layer, root.layer(directory)), compositionExit))
+  )
 
 /** The built-in demo. @since 0.1.0 @category constructors */
-export const demo: Effect.Effect<number, CliExit, NodePlatform> = Effect.fail(
-  failed("the demo is not part of this build")
-)
+export const demo: Effect.Effect<number, CliExit, NodePlatform> = Effect.gen(function*() {
+  const { prompt, run } = yield* Effect.promise(() => import("../app/Demo.ts"))
+  const Demo = yield* Effect.promise(() => import("./Demo.ts"))
+  return yield* Demo.execute(prompt, run)
+})

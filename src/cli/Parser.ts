@@ -14,14 +14,13 @@ import * as Options from "@effect/cli/Options"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as PlatformTerminal from "@effect/platform/Terminal"
-import type { NonEmptyReadonlyArray } from "effect/Array"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { decode } from "./Check.ts"
 import { type CliExit, usage } from "./Exit.ts"
-import { commands, type CommandSpec, groups, type OptionSpec, program, type Values } from "./Spec.ts"
+import { type CommandSpec, type OptionSpec, program, type Values } from "./Spec.ts"
 import { plain } from "./Style.ts"
 import { version } from "./Version.ts"
 
@@ -57,12 +56,12 @@ const toOption = (spec: OptionSpec): Options.Options<unknown> => {
   }
 }
 
-const builtIn = (name: string, alias: string | undefined, description: string): Options.Options<boolean> => {
-  const option = Options.withDescription(Options.boolean(name), description)
-  return alias === undefined ? option : Options.withAlias(option, alias)
-}
-
-const toCommand = (spec: CommandSpec, name: string, found: (values: Parsed) => Effect.Effect<void>): AnyCommand => {
+/** A command of the table as @effect/cli has it. @since 0.1.0 @category constructors */
+export const toCommand = (
+  spec: CommandSpec,
+  name: string,
+  found: (values: Parsed) => Effect.Effect<void>
+): AnyCommand => {
   const options = Object.fromEntries(
     spec.options.filter((option) => option.later !== true).map((option) => [option.name, toOption(option)])
   )
@@ -70,47 +69,10 @@ const toCommand = (spec: CommandSpec, name: string, found: (values: Parsed) => E
     const text = Args.map(Args.withDescription(Args.text({ name: arg.name.toUpperCase() }), arg.description), decode)
     return [`arg:${index}`, arg.optional === true ? Args.map(Args.optional(text), Option.getOrUndefined) : text]
   }))
-  const config: Command.Command.Config = {
-    ...options,
-    help: builtIn("help", "h", "Show this help."),
-    version: builtIn("version", undefined, "Show the version."),
-    ...args
-  }
+  const config: Command.Command.Config = { ...options, ...args }
   return Command.make(name, config, (values) => found(values)).pipe(
     Command.withDescription(spec.summary)
   ) as unknown as AnyCommand
-}
-
-const withChildren = (parent: AnyCommand, children: ReadonlyArray<AnyCommand>): AnyCommand => {
-  const [first, ...rest] = children
-  if (first === undefined) return parent
-  const all: NonEmptyReadonlyArray<AnyCommand> = [first, ...rest]
-  return Command.withSubcommands(parent, all) as unknown as AnyCommand
-}
-
-/** The tree of the given commands; the command without a path is its root and always there. */
-const tree = (
-  specs: ReadonlyArray<CommandSpec>,
-  found: (spec: CommandSpec, values: Parsed) => Effect.Effect<void>
-): AnyCommand => {
-  const children: Array<AnyCommand> = []
-  const seen = new Set<string>()
-  const one = (spec: CommandSpec, name: string): AnyCommand => toCommand(spec, name, (values) => found(spec, values))
-  for (const spec of specs) {
-    const [first, second] = spec.path
-    if (first === undefined || seen.has(first)) continue
-    if (second === undefined) children.push(one(spec, first))
-    else {
-      seen.add(first)
-      const members = specs.filter((member) => member.path[0] === first)
-      const group = Command.make(first).pipe(Command.withDescription(groups[first] ?? "")) as unknown as AnyCommand
-      children.push(withChildren(group, members.map((member) => one(member, member.path[1] ?? ""))))
-    }
-  }
-  const root = commands.find((spec) => spec.path.length === 0)
-  return root === undefined
-    ? Command.make(program) as unknown as AnyCommand
-    : withChildren(one(root, program), children)
 }
 
 const unused = Effect.die("the command line asks no questions")
@@ -148,24 +110,36 @@ const captured = <E>(effect: Effect.Effect<void, E>): Effect.Effect<string, E> =
     )
   })
 
-/** The values of a command from its canonical spelling. @since 0.1.0 @category decoding */
+/** What the command has besides what was given: no switch, no value, nothing repeated. */
+const absent = (option: OptionSpec): unknown => option.kind === "flag" ? false : option.repeat === true ? [] : undefined
+
+/**
+ * The values of a command from its canonical spelling.
+ *
+ * @effect/cli tries every option at every token, at several milliseconds each: only the options that were given are
+ * declared, and the command stands alone, without the tree around it.
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
 export const parse = <S extends CommandSpec>(
   spec: S,
   argv: ReadonlyArray<string>
 ): Effect.Effect<Values<S>, CliExit> =>
   Effect.gen(function*() {
-    let values: Parsed | undefined
-    yield* captured(invoke(tree([spec], (_, found) => Effect.sync(() => void (values = found))), argv)).pipe(
+    const tokens = argv.slice(spec.path.length)
+    const given = new Set(tokens.filter((token) => token.startsWith("--")))
+    const options = spec.options.filter((option) => given.has(`--${option.name}`))
+    let values: Parsed = {}
+    const alone = toCommand({ ...spec, options }, program, (found) => Effect.sync(() => void (values = found)))
+    yield* captured(invoke(alone, tokens)).pipe(
       Effect.mapError((error) => usage(plain(HelpDoc.toAnsiText(error.error)).trim()))
     )
-    const found: Parsed = values ?? {}
     const args = spec.args.flatMap((_, index) => {
-      const arg = found[`arg:${index}`]
+      const arg = values[`arg:${index}`]
       return typeof arg === "string" ? [arg] : []
     })
+    const all = Object.fromEntries(spec.options.map((option) => [option.name, values[option.name] ?? absent(option)]))
     // the shape follows from the table that both the type and the parser were made from
-    return { ...found, args } as unknown as Values<S>
+    return { ...all, args } as unknown as Values<S>
   })
-
-/** Every listed command in one tree; running it does nothing. @since 0.1.0 @category constructors */
-export const everything = (): AnyCommand => tree(commands.filter((spec) => spec.hidden !== true), () => Effect.void)

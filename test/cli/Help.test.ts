@@ -1,0 +1,100 @@
+import * as CliConfig from "@effect/cli/CliConfig"
+import * as Command from "@effect/cli/Command"
+import * as HelpDoc from "@effect/cli/HelpDoc"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { check } from "../../src/cli/Check.ts"
+import { completions, shells } from "../../src/cli/Completions.ts"
+import { help, helpPaths } from "../../src/cli/Help.ts"
+import { modulePaths } from "../../src/cli/Main.ts"
+import { toCommand } from "../../src/cli/Parser.ts"
+import { commands, later, program } from "../../src/cli/Spec.ts"
+import { coloured, colourless, plain } from "../../src/cli/Style.ts"
+
+const golden = fileURLToPath(new URL("golden/help.txt", import.meta.url))
+
+const all = helpPaths.map((path) => `$ ${[program, ...path].join(" ")} --help\n${help(path, colourless)}`).join("\n")
+
+describe("help", () => {
+  it("is as it was last read by a person (HANZO_UPDATE_GOLDEN=1 writes it anew)", () => {
+    if (process.env["HANZO_UPDATE_GOLDEN"] === "1") writeFileSync(golden, all)
+    assert.strictEqual(all, readFileSync(golden, "utf8"))
+  })
+
+  it("fits 100 columns, and colours change nothing but colours", () => {
+    for (const line of all.split("\n")) assert.isAtMost(line.length, 100, line)
+    for (const path of helpPaths) assert.strictEqual(plain(help(path, coloured)), help(path, colourless))
+  })
+
+  it("names every option and argument that the parser has, and no other", () => {
+    for (const command of commands) {
+      const document = Command.getHelp(toCommand(command, program, () => Effect.void), CliConfig.defaultConfig)
+      const parsers = new Set(plain(HelpDoc.toAnsiText(document)).match(/(?<![\w-])--[a-z][a-z-]*/g))
+      for (const builtIn of ["--completions", "--log-level", "--wizard"]) parsers.delete(builtIn)
+      const ours = new Set(help(command.path, colourless).match(/(?<=^ {2}(?:-\w, | {4}))--[a-z][a-z-]*/gm))
+      assert.deepEqual([...ours].toSorted(), [...parsers].toSorted(), command.path.join(" "))
+    }
+  })
+
+  it("every command has a module, and nothing that comes later is listed", () => {
+    const vectors = (path: string): boolean => path.startsWith("vectors ")
+    assert.deepEqual(
+      [...modulePaths].filter((path) => !vectors(path)).toSorted(),
+      commands.map((command) => command.path.join(" ")).filter((path) => !vectors(path)).toSorted()
+    )
+    for (const path of later) assert.notMatch(all, new RegExp(`^ {2}${path.join(" ")}\\b`, "m"))
+  })
+})
+
+describe("completions", () => {
+  const complete = (words: ReadonlyArray<string>): ReadonlyArray<string> => {
+    const directory = mkdtempSync(join(tmpdir(), "hanzo-completion-"))
+    try {
+      const script = join(directory, "c.bash")
+      writeFileSync(
+        script,
+        `${
+          completions("bash")
+        }\nCOMP_WORDS=(hanzo-dev "$@")\nCOMP_CWORD=$#\n_hanzo_dev\nprintf '%s\\n' "\${COMPREPLY[@]}"\n`
+      )
+      const ran = spawnSync("bash", [script, ...words], { encoding: "utf8", cwd: directory })
+      assert.strictEqual(ran.stderr, "")
+      return ran.stdout.trim().split("\n").filter((line) => line !== "").toSorted()
+    } finally {
+      rmSync(directory, { recursive: true })
+    }
+  }
+
+  it("bash completes commands, options and their values", () => {
+    assert.deepEqual(complete(["se"]), ["sessions"])
+    assert.deepEqual(complete(["sessions", ""]), ["--help", "delete", "export", "list", "show"])
+    assert.deepEqual(complete(["sessions", "list", "--a"]), ["--all"])
+    assert.deepEqual(complete(["run", "--output-format", ""]), ["json", "stream-json", "text"])
+    assert.deepEqual(complete(["run", "--permission-mode", "a"]), ["accept-edits"])
+    assert.deepEqual(complete(["run", "--max-t"]), ["--max-turns"])
+    assert.deepEqual(complete(["run", "--model", ""]), [])
+    assert.deepEqual(complete(["run", "--scenario", ""]), ["c.bash"])
+    assert.deepEqual(complete(["completions", "z"]), ["zsh"])
+    assert.notInclude(complete([""]), "start")
+  })
+
+  it("everything that any script offers is accepted by the check", () => {
+    for (const shell of shells) {
+      const text = completions(shell)
+      const offered = new Set(text.match(/(?<![\w-])--[a-z][a-z-]+/g) ?? [])
+      for (const option of offered) {
+        const known = commands.some((command) =>
+          command.options.some((each) => `--${each.name}` === option && each.later !== true)
+        )
+        assert.isTrue(known || option === "--help", `${shell} ${option}`)
+      }
+      for (const name of ["--fork", "--record", "--replay", "--wizard"]) assert.notInclude(text, name)
+    }
+    assert.strictEqual(check(["completions", "bash"]).kind, "command")
+  })
+})

@@ -1,0 +1,139 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Ajv, type ValidateFunction } from "ajv"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
+import * as JSONSchema from "effect/JSONSchema"
+import type * as Schema from "effect/Schema"
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import * as ConfigShow from "../../src/cli/ConfigShow.ts"
+import * as Run from "../../src/cli/Run.ts"
+import * as Schemas from "../../src/cli/Schemas.ts"
+import { merge } from "../../src/config/Merge.ts"
+import * as Tiers from "../../src/config/Tiers.ts"
+import { AgentEvent, AgentEventBody, isTerminal } from "../../src/domain/AgentEvent.ts"
+import { answer, cancelled, completed, events, failedRun, session, started } from "./support.ts"
+
+const directory = fileURLToPath(new URL("../../docs/schema", import.meta.url))
+
+interface Published {
+  readonly title: string
+  readonly schema: Schema.Schema.AnyNoContext
+}
+
+const published: Readonly<Record<string, Published>> = {
+  "stream-json-event": { title: "One line of hanzo-dev run --output-format stream-json", schema: AgentEvent },
+  "stream-json-input": { title: "One line of hanzo-dev run --input-format stream-json", schema: Schemas.InputLine },
+  "run-result": { title: "The object of hanzo-dev run --output-format json", schema: Schemas.RunResult },
+  "sessions-list": { title: "hanzo-dev sessions list --json", schema: Schemas.SessionsList },
+  "sessions-show": { title: "hanzo-dev sessions show --json", schema: Schemas.SessionShow },
+  "config-show": { title: "hanzo-dev config show --json", schema: Schemas.ConfigShow },
+  "doctor": { title: "hanzo-dev doctor --json", schema: Schemas.DoctorReport }
+}
+
+/** Fields are only ever added: a document with more than these is valid. */
+const jsonSchema = ({ schema, title }: Published): object => {
+  const definitions: Record<string, JSONSchema.JsonSchema7> = {}
+  const body = JSONSchema.fromAST(schema.ast, { definitions, additionalPropertiesStrategy: "allow" })
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    title,
+    ...body,
+    ...(Object.keys(definitions).length === 0 ? {} : { $defs: definitions })
+  }
+}
+
+const textOf = (each: Published): string => `${JSON.stringify(jsonSchema(each), null, 2)}\n`
+
+const validator = (name: string): ValidateFunction => {
+  const text = readFileSync(join(directory, `${name}.schema.json`), "utf8")
+  return new Ajv({ strict: false, allErrors: true }).compile(JSON.parse(text) as object)
+}
+
+const valid = (validate: ValidateFunction, value: unknown): void => {
+  assert.isTrue(validate(value), JSON.stringify(validate.errors))
+}
+
+describe("docs/schema", () => {
+  it("is made from the Schemas (HANZO_UPDATE_GOLDEN=1 writes it anew)", () => {
+    if (process.env["HANZO_UPDATE_GOLDEN"] === "1") {
+      mkdirSync(directory, { recursive: true })
+      for (const [name, each] of Object.entries(published)) {
+        writeFileSync(join(directory, `${name}.schema.json`), textOf(each))
+      }
+    }
+    assert.deepEqual(
+      readdirSync(directory).filter((file) => file.endsWith(".schema.json")).toSorted(),
+      Object.keys(published).map((name) => `${name}.schema.json`).toSorted()
+    )
+    for (const [name, each] of Object.entries(published)) {
+      assert.strictEqual(readFileSync(join(directory, `${name}.schema.json`), "utf8"), textOf(each), name)
+    }
+  })
+
+  it("no document is invalid for having a new field", () => {
+    assert.notInclude(Object.values(published).map(textOf).join(), "\"additionalProperties\": false")
+  })
+})
+
+describe("what is printed is valid", () => {
+  const line = validator("stream-json-event")
+
+  it("every line of a run", () => {
+    const all = events([
+      started,
+      { type: "turn.started", turn: 1 },
+      { type: "reasoning.delta", item_id: "r", text: "hm" },
+      ...answer("a\u2028b"),
+      { type: "item.withdrawn", item_ids: ["item_1"], reason: "cut" },
+      { type: "retry", attempt: 1, max_attempts: 4, delay_ms: 10, reason: "overloaded", message: "busy" },
+      { type: "notice", code: "n", message: "m" },
+      completed("a")
+    ])
+    for (const text of Run.eventLines(all).trimEnd().split("\n")) valid(line, JSON.parse(text))
+    assert.isFalse(line({ type: "text.delta", item_id: "i", text: "no envelope" }))
+    assert.isFalse(line({ v: 1, seq: 0, session_id: "s", run_id: "r", type: "unheard.of" }))
+  })
+
+  it.prop("any event", [Arbitrary.make(AgentEventBody)], ([body]) => {
+    const [event] = events([body])
+    assert.isDefined(event)
+    if (event !== undefined) valid(line, JSON.parse(Run.eventLines([event])))
+  }, { fastCheck: { numRuns: 200 } })
+
+  it("the result of every ending", () => {
+    const result = validator("run-result")
+    for (const body of [completed("x"), failedRun("c", "m", 5), cancelled("why")]) {
+      const [terminal] = events([body])
+      if (terminal === undefined || !isTerminal(terminal)) throw new Error("no terminal event")
+      valid(result, Run.resultOf({ session_id: "ses_1", terminal, signal: null, exit_code: 0 }))
+    }
+    valid(result, Run.resultOf({ session_id: null, terminal: null, signal: "SIGINT", exit_code: 130 }))
+    valid(result, Run.resultOf({ session_id: null, terminal: null, signal: null, exit_code: 1 }))
+  })
+
+  it.prop("the settings, whatever they are", [FastCheck.json({ maxDepth: 3 })], ([text]) => {
+    const user = Tiers.fromText("user", "/settings.json", text)
+    const config = {
+      ...merge([Tiers.defaults, user]),
+      user_file: "/settings.json",
+      warnings: [],
+      errors: user.issues.map(Tiers.withoutSeverity)
+    }
+    valid(validator("config-show"), JSON.parse(JSON.stringify(ConfigShow.document(config, true))))
+  }, { fastCheck: { numRuns: 30 } })
+
+  it.effect("the sessions and the doctor", () =>
+    Effect.sync(() => {
+      valid(validator("sessions-list"), { v: 1, sessions: [session("a"), session("b", { cost_usd: null })] })
+      valid(validator("doctor"), {
+        v: 1,
+        version: "0.1.0",
+        ok: true,
+        checks: [{ group: "tools", name: "git", status: "ok", detail: "2", fix: null }]
+      })
+      valid(validator("stream-json-input"), { type: "user", content: [{ type: "text", text: "a" }] })
+    }))
+})
