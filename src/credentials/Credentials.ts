@@ -28,8 +28,8 @@ export interface CredentialsService {
   readonly keyFor: (provider: string, config: HanzoConfig) => Effect.Effect<Option.Option<Credential>>
 }
 
-/** The variable that holds the key of a provider with one by tradition. @since 0.1.0 @category constants */
-export const keyVariables: Readonly<Record<string, string>> = {
+/** The variable that holds the key of a provider with one by tradition. */
+const keyVariables: Readonly<Record<string, string>> = {
   hanzo: "HANZO_API_KEY",
   anthropic: "ANTHROPIC_API_KEY",
   openai: "OPENAI_API_KEY"

@@ -276,8 +276,7 @@ const responseOf = (
   }
 }
 
-/** @since 0.1.0 @category constructors */
-export const make: Effect.Effect<HttpService, never, Environment | Scope.Scope> = Effect.gen(function*() {
+const make: Effect.Effect<HttpService, never, Environment | Scope.Scope> = Effect.gen(function*() {
   const connector = Connect.makeConnector(Proxy.fromVariables((yield* Environment).vars))
   const layerScope = yield* Effect.scope
   let closed = false

@@ -11,16 +11,10 @@ import type * as NodeHttps from "node:https"
 import type * as NodeNet from "node:net"
 import type * as NodeTls from "node:tls"
 import type * as NodeZlib from "node:zlib"
-import type { Breakage } from "./HttpExchange.ts"
+import { blockedCode, type Breakage, proxyCode } from "./HttpExchange.ts"
 import { hostOf, portOf, proxyAuthorization, proxyFor, type ProxySettings } from "./HttpProxy.ts"
 
-/** Error codes of this module, beside Node's own. @since 0.1.0 @category constants */
-export const blockedCode = "ERR_ADDRESS_NOT_APPROVED"
-/** The proxy did not open the tunnel. @since 0.1.0 @category constants */
-export const proxyCode = "ERR_PROXY_REFUSED"
-
-/** @since 0.1.0 @category models */
-export interface NodeModules {
+interface NodeModules {
   readonly http: typeof NodeHttp
   /** Loaded for https targets and proxies only. */
   readonly https: typeof NodeHttps
@@ -41,8 +35,7 @@ const lazily = <A>(load: () => Promise<A>): Effect.Effect<A> => {
 
 type Plain = Pick<NodeModules, "http" | "net" | "dns">
 
-/** @since 0.1.0 @category constructors */
-export const loadPlain: Effect.Effect<Plain> = lazily(() =>
+const loadPlain: Effect.Effect<Plain> = lazily(() =>
   Promise.all([import("node:http"), import("node:net"), import("node:dns")]).then(([http, net, dns]) => ({
     http,
     net,
@@ -50,22 +43,21 @@ export const loadPlain: Effect.Effect<Plain> = lazily(() =>
   }))
 )
 
-/** @since 0.1.0 @category constructors */
-export const loadSecure: Effect.Effect<Pick<NodeModules, "https" | "tls">> = lazily(() =>
+const loadSecure: Effect.Effect<Pick<NodeModules, "https" | "tls">> = lazily(() =>
   Promise.all([import("node:https"), import("node:tls")]).then(([https, tls]) => ({ https, tls }))
 )
 
 /** @since 0.1.0 @category constructors */
 export const loadZlib: Effect.Effect<typeof NodeZlib> = lazily(() => import("node:zlib"))
 
-/** How an exchange hears of a connection that Node has not handed to its request yet. @since 0.1.0 @category models */
-export interface TunnelHooks {
+/** How an exchange hears of a connection that Node has not handed to its request yet. */
+interface TunnelHooks {
   /** Called with what ends the tunnel while it is being opened. */
   onTunnel?: (abort: () => void) => void
 }
 
-/** A pooled agent; connections idle for 30 s are let go. @since 0.1.0 @category models */
-export const agentOptions = { keepAlive: true, maxFreeSockets: 16, timeout: 30_000 } as const
+/** A pooled agent; connections idle for 30 s are let go. */
+const agentOptions = { keepAlive: true, maxFreeSockets: 16, timeout: 30_000 } as const
 
 const failure = (code: string, message: string): Error => Object.assign(new Error(message), { code })
 
@@ -82,11 +74,8 @@ export const plainAddress = (address: string): string => {
 /**
  * A resolver that hands on approved addresses only. The connection goes to one of them, so that a second answer of the
  * name server cannot slip in between check and use.
- *
- * @since 0.1.0
- * @category combinators
  */
-export const approvedLookup = (dns: typeof NodeDns, allow: (address: string) => boolean): NodeNet.LookupFunction =>
+const approvedLookup = (dns: typeof NodeDns, allow: (address: string) => boolean): NodeNet.LookupFunction =>
 (
   hostname,
   options,
@@ -102,8 +91,8 @@ export const approvedLookup = (dns: typeof NodeDns, allow: (address: string) => 
   })
 }
 
-/** All addresses of a name, for a check ahead of a proxy. @since 0.1.0 @category combinators */
-export const addressesOf = (dns: typeof NodeDns, host: string): Effect.Effect<ReadonlyArray<string>> =>
+/** All addresses of a name, for a check ahead of a proxy. */
+const addressesOf = (dns: typeof NodeDns, host: string): Effect.Effect<ReadonlyArray<string>> =>
   Effect.async((resume) => {
     dns.lookup(host, { all: true }, (error, addresses) => {
       resume(Effect.succeed(error === null ? addresses.map((entry) => plainAddress(entry.address)) : []))
@@ -113,11 +102,8 @@ export const addressesOf = (dns: typeof NodeDns, host: string): Effect.Effect<Re
 /**
  * An https agent whose connections run through a proxy by CONNECT (RFC 9110, section 9.3.6). A socket is handed over
  * once its TLS handshake is done.
- *
- * @since 0.1.0
- * @category constructors
  */
-export const tunnelAgent = (node: NodeModules, proxy: URL, keepAlive: boolean): NodeHttps.Agent => {
+const tunnelAgent = (node: NodeModules, proxy: URL, keepAlive: boolean): NodeHttps.Agent => {
   const agent = new node.https.Agent(keepAlive ? agentOptions : {})
   const createConnection = (
     options: NodeTls.ConnectionOptions & TunnelHooks & { readonly host: string; readonly port: number | string },
@@ -165,8 +151,8 @@ export const tunnelAgent = (node: NodeModules, proxy: URL, keepAlive: boolean): 
   return Object.assign(agent, { createConnection })
 }
 
-/** What a connection needs to know of a request. @since 0.1.0 @category models */
-export interface ConnectRequest {
+/** What a connection needs to know of a request. */
+interface ConnectRequest {
   readonly method: string
   readonly url: URL
   /** Names in lower case. */
@@ -176,8 +162,8 @@ export interface ConnectRequest {
   readonly own: boolean
 }
 
-/** `start` begins the request; `secure` = the connection to the first hop is TLS. @since 0.1.0 @category models */
-export interface Route {
+/** `start` begins the request; `secure` = the connection to the first hop is TLS. */
+interface Route {
   readonly secure: boolean
   readonly start: (hooks: { readonly onTunnel: (abort: () => void) => void }) => NodeHttp.ClientRequest
 }

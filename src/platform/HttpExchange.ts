@@ -28,6 +28,11 @@ export interface Breakage {
   readonly code?: string
 }
 
+/** The caller approved none of the addresses. @since 0.1.0 @category constants */
+export const blockedCode = "ERR_ADDRESS_NOT_APPROVED"
+/** The proxy did not open the tunnel. @since 0.1.0 @category constants */
+export const proxyCode = "ERR_PROXY_REFUSED"
+
 const refused = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL", "EACCES", "EPERM", "ENOENT"])
 const reset = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE", "ERR_STREAM_DESTROYED"])
 const certificate =
@@ -49,8 +54,8 @@ export const fromNode = (error: Error): Breakage => {
   if (refused.has(code)) return of("refused", `no connection (${code}); is the server running at this address?`)
   if (code === "ETIMEDOUT") return of("connect_timeout", "the host did not answer the connection attempt")
   if (reset.has(code)) return of("reset", "the connection was closed by the other side")
-  if (code === "ERR_ADDRESS_NOT_APPROVED") return of("blocked", "the host resolves to no address that may be contacted")
-  if (code === "ERR_PROXY_REFUSED") return of("refused", error.message)
+  if (code === blockedCode) return of("blocked", "the host resolves to no address that may be contacted")
+  if (code === proxyCode) return of("refused", error.message)
   if (certificate.test(code)) {
     return of("tls", `no secure connection (${code}); a private certificate authority goes into NODE_EXTRA_CA_CERTS`)
   }

@@ -15,9 +15,6 @@ export interface ProxySettings {
   readonly no_proxy: ReadonlyArray<string>
 }
 
-/** @since 0.1.0 @category constructors */
-export const none: ProxySettings = { http: null, https: null, no_proxy: [] }
-
 /** Empty variables count as unset. @since 0.1.0 @category constructors */
 export const fromVariables = (vars: ReadonlyMap<string, string>): ProxySettings => {
   const read = (name: string): string | null => vars.get(name) || vars.get(name.toUpperCase()) || null

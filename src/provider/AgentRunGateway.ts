@@ -48,8 +48,7 @@ const protocols: Readonly<Record<ProtocolName, () => Promise<{ readonly protocol
   chat: () => import("../protocol/ChatCompletions.ts")
 }
 
-/** @since 0.1.0 @category constructors */
-export const loadProtocol = (name: ProtocolName): Effect.Effect<Protocol> =>
+const loadProtocol = (name: ProtocolName): Effect.Effect<Protocol> =>
   Effect.map(Effect.promise(protocols[name]), (module) => module.protocol)
 
 /** A model that cannot be reached by its name, as the failure of a request. @since 0.1.0 @category combinators */

@@ -44,8 +44,8 @@ export interface TargetsService {
   readonly resolve: (name?: string) => Effect.Effect<Target, ModelError>
 }
 
-/** Limits and retries of the agent's own requests (readings 2.6, 16.5). @since 0.1.0 @category constants */
-export const defaults = {
+/** Limits and retries of the agent's own requests (readings 2.6, 16.5). */
+const defaults = {
   limits: { connect_ms: 10_000, headers_ms: 120_000, idle_ms: 300_000 },
   retry: { max_retries: 5, base_ms: 500, max_ms: 8_000, retry_after_cap_ms: 60_000 }
 } as const
@@ -84,8 +84,8 @@ const traitsOfProvider = (entry: Providers.ProviderEntry, endpoint: Endpoint): M
 
 const lines = (...parts: ReadonlyArray<string>): string => parts.join("\n")
 
-/** Three lines for a user who has nothing set up yet. @since 0.1.0 @category combinators */
-export const noCredentialMessage = (servers: ReadonlyArray<LocalServer>): string => {
+/** Three lines for a user who has nothing set up yet. */
+const noCredentialMessage = (servers: ReadonlyArray<LocalServer>): string => {
   const server = servers[0]
   const model = server?.models[0]
   return lines(

@@ -76,8 +76,7 @@ const unsendable = new Set(["ERR_INVALID_CHAR", "ERR_INVALID_HTTP_TOKEN", "ERR_U
 const within = (error: HttpError): ApiErrorReason =>
   error.reason === "idle_timeout" ? "stalled" : error.reason === "protocol" ? "invalid_response" : "dropped"
 
-/** @since 0.1.0 @category combinators */
-export const fromHttpError = (provider: string, error: HttpError): ApiError => {
+const fromHttpError = (provider: string, error: HttpError): ApiError => {
   // A key or header that cannot be sent is a fault of the request, not of the answer.
   const [reason, retryable] = error.code !== undefined && unsendable.has(error.code)
     ? (["bad_request", false] as const)
@@ -110,11 +109,8 @@ export const fromResponseError = (error: ResponseError, provider?: string): ApiE
 /**
  * The headers of a request. Exactly one identity: the settings' own, else the key in the protocol's or the host's
  * header.
- *
- * @since 0.1.0
- * @category encoding
  */
-export const headersOf = (
+const headersOf = (
   request: Pick<UpstreamRequest, "protocol" | "endpoint" | "headers" | "key" | "stream">
 ): Readonly<Record<string, string>> => {
   const own = hasAuthHeader(request.headers)

@@ -38,7 +38,7 @@ export interface TestServer {
 
 export type Answer = (response: http.ServerResponse, seen: Seen, request: http.IncomingMessage) => void
 
-export const tls = {
+const tls = {
   key: fs.readFileSync(new URL("./tls/key.pem", import.meta.url)),
   cert: fs.readFileSync(new URL("./tls/cert.pem", import.meta.url))
 }
