@@ -16,8 +16,8 @@
 import * as Either from "effect/Either"
 import { nearest } from "../codec/Distance.ts"
 
-/** What a source name gives; `missing` says in words what was not there. @since 0.1.0 @category models */
-export type Looked = { readonly value: string } | { readonly missing: string }
+/** What a source name gives; `missing` says in words what was not there. */
+type Looked = { readonly value: string } | { readonly missing: string }
 
 /** Answers a source; `key` is the part after the colon. @since 0.1.0 @category models */
 export type Lookup = (name: SourceName, key: string | null) => Looked
@@ -35,8 +35,7 @@ export const sources = {
   session_id: "id of the session",
   tools: "names of the offered tools, joined with commas"
 } as const
-/** @since 0.1.0 @category models */
-export type SourceName = keyof typeof sources
+type SourceName = keyof typeof sources
 
 const keyed: ReadonlySet<string> = new Set(["tool_result", "tool_arguments"])
 

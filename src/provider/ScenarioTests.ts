@@ -75,8 +75,8 @@ export const Condition: Schema.Schema<Condition> = Schema.Struct({
   not: Schema.optional(Schema.suspend(condition))
 }).annotations({ identifier: "Condition", description: "All given keys must hold." })
 
-/** One message of a request; only the given keys are compared. @since 0.1.0 @category schemas */
-export const ExpectedMessage = Schema.Struct({
+/** One message of a request; only the given keys are compared. */
+const ExpectedMessage = Schema.Struct({
   role: Schema.optional(Role),
   text: Schema.optional(TextTest),
   /** Names of the tools called, in order. */
@@ -123,11 +123,8 @@ const parting = (expected: string, got: string): string => {
 
 /**
  * What keeps a text from passing, in words; null when it passes. `text` null = there is none.
- *
- * @since 0.1.0
- * @category combinators
  */
-export const failureOf = (test: TextTest, text: string | null): string | null => {
+const failureOf = (test: TextTest, text: string | null): string | null => {
   if (text === null) return "there is none"
   if (typeof test === "string") {
     return text.includes(test)

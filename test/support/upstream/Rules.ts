@@ -134,7 +134,7 @@ export const stringMap = (value: unknown, at: string): void => {
 }
 
 /** FNV-1a, so that what was signed or encrypted here is known again without keeping state. */
-export const hash = (text: string): string => {
+const hash = (text: string): string => {
   let h = 0x811c9dc5
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193) >>> 0
   return h.toString(16).padStart(8, "0")
