@@ -1,8 +1,9 @@
 // Builds dist/bin (the bundled command line) and dist/lib (unbundled modules with type declarations).
 import * as esbuild from "esbuild"
 import { spawnSync } from "node:child_process"
-import { chmodSync, existsSync, readFileSync, rmSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
+import { createRequire } from "node:module"
+import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -32,6 +33,14 @@ await esbuild.build({
   logLevel: "warning"
 })
 chmodSync(join(bin, "hanzo-dev.js"), 0o755)
+
+// The shell grammar is data beside the code (src/platform/ShellGrammar.ts looks for it here).
+const { resolve } = createRequire(import.meta.url)
+const grammar = join(root, "dist", "grammar")
+mkdirSync(grammar)
+for (const file of ["web-tree-sitter/web-tree-sitter.wasm", "tree-sitter-bash/tree-sitter-bash.wasm"]) {
+  copyFileSync(resolve(file), join(grammar, basename(file)))
+}
 
 const tsc = spawnSync(process.execPath, [
   join(root, "node_modules", "typescript", "bin", "tsc"),
