@@ -324,6 +324,20 @@ describe("ApiClientLive", () => {
         assert.strictEqual(last(events).type, "message_stop")
       }))
 
+    it.scoped("requests one after another share a connection", () =>
+      Effect.gen(function*() {
+        const server = yield* serve((response) => {
+          sse(response)
+          response.end(delta("a") + finish + usage + "data: [DONE]\n\n")
+        })
+        yield* Effect.gen(function*() {
+          const client = yield* ApiClient
+          for (let i = 0; i < 8; i++) yield* Stream.runDrain(client.sendMessage(messages, [], { model: "up/m" }))
+        }).pipe(Effect.provide(layer(given(server))))
+        // The end of a body may come as a read of its own, after the next request has begun.
+        assert.isAtMost(server.connections(), 3)
+      }))
+
     it.scoped("a named finish without counts and without an end is a success after two quiet seconds", () =>
       Effect.gen(function*() {
         const server = yield* serve((response) => {
