@@ -142,4 +142,4 @@ export const compile = (pattern: string): (name: string) => boolean => {
 }
 
 /** `compile(pattern)(name)`, for a pattern that is used once. @since 0.1.0 @category combinators */
-export const fnmatch = (name: string, pattern: string): boolean => compile(pattern)(name)
+export const fnmatchcase = (name: string, pattern: string): boolean => compile(pattern)(name)

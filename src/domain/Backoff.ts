@@ -1,43 +1,65 @@
 /**
- * Overflow-safe exponential retry with full jitter (HIP-301 section 16, readings 16.1 to 16.4).
+ * Exponential retry with full jitter that cannot overflow (HIP-301 section 16, readings 16.1 to 16.4): pure numbers,
+ * HIP-301's stateful class, and an Effect Schedule over both.
  *
  * @since 0.1.0
  */
-import * as Clock from "effect/Clock"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import * as Schedule from "effect/Schedule"
 import * as ScheduleDecision from "effect/ScheduleDecision"
+import * as ScheduleInterval from "effect/ScheduleInterval"
+import * as Schema from "effect/Schema"
 
-/** Largest delay and the largest number every platform shares exactly (divergence D3). @since 0.1.0 @category constants */
+/** 2^53-1: the largest delay in milliseconds, and the largest number every platform shares exactly (D3). @since 0.1.0 @category constants */
 export const maxSafe = Number.MAX_SAFE_INTEGER
 
 const maxAttempt = 2 ** 32 - 1
 
-/** `base_ms` or `max_ms` is negative, fractional or no number. @since 0.1.0 @category errors */
-export class InvalidBackoff extends Error {
-  readonly code = "invalid_backoff"
+/** The longest wait a timer takes as one number, in milliseconds (G7). */
+const longestTimer = 2 ** 31 - 1
+
+/**
+ * `key` (`base_ms` or `max_ms`) is negative, fractional or no number (16.3).
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class InvalidBackoff extends Schema.TaggedError<InvalidBackoff>("@hanzo/dev/domain/InvalidBackoff")(
+  "InvalidBackoff",
+  { reason: Schema.Literal("invalid_backoff"), key: Schema.String, message: Schema.String }
+) {}
+
+/**
+ * Milliseconds of `base_ms` or `max_ms`: an integer from 0, as a number or a string of decimal digits; above 2^53-1 it
+ * is that (16.3). Throws {@link InvalidBackoff}.
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
+export const milliseconds = (value: unknown, key: string): number => {
+  const number = typeof value === "string" && /^[0-9]+$/.test(value) ? Number(value) : value
+  // Infinity is what is left of a number such as 1e400.
+  if (typeof number === "number" && number >= 0 && (Number.isInteger(number) || number > maxSafe)) {
+    return Math.min(number + 0, maxSafe)
+  }
+  const shown = typeof value === "bigint" ? `${value}n` : JSON.stringify(value) ?? String(value)
+  throw new InvalidBackoff({
+    reason: "invalid_backoff",
+    key,
+    message: `${key} must be a whole number of milliseconds from 0 (digits as a string are fine too), not ${shown}`
+  })
 }
 
-/** Milliseconds of `base_ms` or `max_ms`: integers from 0, decimal strings too, clamped to 2^53-1 (16.3). @since 0.1.0 @category decoding */
-export const milliseconds = (value: unknown, name: string): number => {
-  if (typeof value === "string" && /^[0-9]+$/.test(value)) {
-    const exact = BigInt(value)
-    return exact > BigInt(maxSafe) ? maxSafe : Number(exact)
-  }
-  if (typeof value === "number" && value >= 0 && (value > maxSafe ? Number.isFinite(value) : Number.isInteger(value))) {
-    return Math.min(value, maxSafe)
-  }
-  throw new InvalidBackoff(
-    `${name} must be a whole number of milliseconds from 0, got ${JSON.stringify(value) ?? String(value)}`
-  )
-}
-
-/** `min(base_ms * 2^n, max_ms)`, saturating; n from 0 (16.1). @since 0.1.0 @category combinators */
+/**
+ * `min(base_ms * 2^n, max_ms)`, saturating, in milliseconds; `n` from 0 (16.1). Both are integers in [0, 2^53-1].
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
 export const ceiling = (base_ms: number, max_ms: number, n: number): number => {
-  if (base_ms === 0 || max_ms === 0) return 0
-  // Above 2^53 the product may be rounded, but then it is above every max_ms too.
+  if (base_ms === 0) return 0
+  // A product with a power of two is exact, and from 2^53 on it is above every max_ms.
   return n >= 53 ? max_ms : Math.min(base_ms * 2 ** n, max_ms)
 }
 
@@ -45,7 +67,13 @@ export const ceiling = (base_ms: number, max_ms: number, n: number): number => {
 export const delay = (ceiling_ms: number, r: number): number => Math.min(Math.floor(r * (ceiling_ms + 1)), ceiling_ms)
 
 /**
- * HIP-301's stateful form. `random` gives numbers in [0, 1).
+ * HIP-301's stateful form. `random` gives numbers in [0, 1). Throws {@link InvalidBackoff}.
+ *
+ * @example
+ * const backoff = new Backoff({ base_ms: 500, max_ms: 8000, random })
+ * backoff.nextDelay() // 0 to 500
+ * backoff.nextDelay() // 0 to 1000
+ * backoff.reset()
  *
  * @since 0.1.0
  * @category models
@@ -54,7 +82,7 @@ export class Backoff {
   readonly base_ms: number
   readonly max_ms: number
   private readonly random: () => number
-  private attempt = 0
+  private attempts = 0
 
   constructor(
     options: { readonly base_ms: number | string; readonly max_ms: number | string; readonly random: () => number }
@@ -64,20 +92,25 @@ export class Backoff {
     this.random = options.random
   }
 
-  /** Ceiling of the next delay, in milliseconds. */
+  /** Delays given since the start or the last `reset`; stays at 2^32-1. */
+  get attempt(): number {
+    return this.attempts
+  }
+
+  /** Upper end of the next delay, in milliseconds. */
   nextCeiling(): number {
-    return ceiling(this.base_ms, this.max_ms, this.attempt)
+    return ceiling(this.base_ms, this.max_ms, this.attempts)
   }
 
   /** The next delay in milliseconds; one attempt further. */
   nextDelay(): number {
     const value = delay(this.nextCeiling(), this.random())
-    this.attempt = Math.min(this.attempt + 1, maxAttempt)
+    this.attempts = Math.min(this.attempts + 1, maxAttempt)
     return value
   }
 
   reset(): void {
-    this.attempt = 0
+    this.attempts = 0
   }
 }
 
@@ -89,39 +122,55 @@ export interface BackoffPolicy {
   readonly max_retries?: number
 }
 
+/** Attempt `n` as a delay in milliseconds, or null when the policy allows no more. Draws one number. */
+const draw = (policy: BackoffPolicy, n: number): Effect.Effect<number | null> =>
+  policy.max_retries !== undefined && n >= policy.max_retries
+    ? Effect.succeed(null)
+    : Effect.map(Random.next, (r) => delay(ceiling(policy.base_ms, policy.max_ms, n), r))
+
+/**
+ * Waits, also longer than a timer can: in pieces (G7). Ends on interruption.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const sleep = (ms: number): Effect.Effect<void> =>
+  ms <= longestTimer
+    ? Effect.sleep(ms)
+    : Effect.zipRight(Effect.sleep(longestTimer), Effect.suspend(() => sleep(ms - longestTimer)))
+
 /**
  * The same as a Schedule: recurs after a jittered delay drawn from Random, at most `max_retries` times; its output is
- * the number of recurrences so far, from 0.
+ * the number of recurrences before this one, from 0. A delay beyond what a timer takes is waited for in pieces.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const schedule = (policy: BackoffPolicy): Schedule.Schedule<number> =>
-  (policy.max_retries === undefined ? Schedule.forever : Schedule.recurs(policy.max_retries)).pipe(
-    Schedule.addDelayEffect((n) =>
-      Effect.map(Random.next, (r) => Duration.millis(delay(ceiling(policy.base_ms, policy.max_ms, n), r)))
-    )
-  )
+  Schedule.makeWithState(0, (now, _input: unknown, n) =>
+    Effect.flatMap(draw(policy, n), (ms) => {
+      if (ms === null) return Effect.succeed([n, n, ScheduleDecision.done] as const)
+      const last = ms <= longestTimer ? ms : ms % longestTimer
+      const decision = ScheduleDecision.continueWith(ScheduleInterval.after(now + last))
+      return Effect.as(
+        ms === last ? Effect.void : sleep(ms - last),
+        [Math.min(n + 1, maxAttempt), n, decision] as const
+      )
+    }))
 
 /**
- * Steps the schedule by hand, so that a wait can be announced before it begins: each `next` gives the delay in
- * milliseconds, or null when the schedule is done. The waiting is the caller's.
+ * The delays of {@link schedule} without the waiting, so that a wait can be announced before it begins: each `next`
+ * gives milliseconds, or null when there are no more retries. Wait with {@link sleep}.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const waits = (policy: BackoffPolicy): Effect.Effect<{ readonly next: Effect.Effect<number | null> }> =>
   Effect.sync(() => {
-    const stepped = schedule(policy)
-    let state: unknown = stepped.initial
+    let n = 0
     return {
-      next: Effect.gen(function*() {
-        const now = yield* Clock.currentTimeMillis
-        const [after, , decision] = yield* stepped.step(now, undefined, state)
-        state = after
-        if (ScheduleDecision.isDone(decision)) return null
-        const [first] = decision.intervals.intervals
-        return Math.max(0, (first?.startMillis ?? now) - now)
+      next: Effect.tap(Effect.suspend(() => draw(policy, n)), () => {
+        n = Math.min(n + 1, maxAttempt)
       })
     }
   })
