@@ -28,7 +28,10 @@ const rules: ReadonlyArray<readonly [RegExp, string]> = [
   [/(incorrect api key provided:?\s*)[^\s.]+(?:\.[^\s.]+)*/gi, `$1${redacted}`],
   // keys by their shape
   [/\b(?:sk|pk|rk)[-_][A-Za-z0-9*_-]{6,}[A-Za-z0-9*]/g, redacted],
-  [/\b(?:gsk|xai|hf|nvapi|pplx|r8|fw|csk|tgp|glpat|xox[abps]|hz|hnz|hanzo)[-_][A-Za-z0-9_-]{16,}/g, redacted],
+  [
+    /\b(?:gsk|xai|hf|nvapi|pplx|r8|fw|csk|tgp|glpat|xox[abps]|hz|hnz|hanzo)[-_](?=[A-Za-z_-]{0,64}\d|[A-Za-z]{20})[A-Za-z0-9_-]{16,}/g,
+    redacted
+  ],
   [/\bgh[pousr]_[A-Za-z0-9]{16,}/g, redacted],
   [/\bgithub_pat_[A-Za-z0-9_]{16,}/g, redacted],
   [/\bAIza[A-Za-z0-9_-]{20,}/g, redacted],

@@ -24,7 +24,7 @@ import type {
 } from "../domain/ResponseEvent.ts"
 import type { StopReason } from "../domain/StreamEvent.ts"
 import type { JsonObject } from "../domain/Tool.ts"
-import { isBlank, isWholeObject } from "./Json.ts"
+import { isBlank, isWholeObject, ObjectWatch } from "./Json.ts"
 import type { DecodeOptions } from "./Protocol.ts"
 
 /** @since 0.1.0 @category models */
@@ -96,11 +96,6 @@ export class MessageWriter extends ItemWriter {
   readonly #parts: Array<TextPart> = []
   readonly #done: Array<ContentPart> = []
   #part: TextPart | undefined
-
-  /** All text so far, without refusals. */
-  get written(): string {
-    return this.#parts.reduce((all, part) => part.kind === "text" ? all + part.text : all, "")
-  }
 
   /** What part `key` of the upstream holds so far. */
   textOf(key: number, kind: "text" | "refusal" = "text"): string {
@@ -257,10 +252,6 @@ export class ReasoningWriter extends ItemWriter {
     return this.#parts.reduce((all, part) => part.key === key && part.kind === kind ? all + part.text : all, "")
   }
 
-  get empty(): boolean {
-    return this.#parts.length === 0
-  }
-
   summary(delta: string, key?: number): void {
     this.#write("summary", delta, key)
   }
@@ -272,10 +263,6 @@ export class ReasoningWriter extends ItemWriter {
   /** Adds to what was sealed before; a signature that comes in pieces is put together by the decoder. */
   seal(seal: Seal): void {
     if (!this.closed) this.#seal = { ...this.#seal, ...seal }
-  }
-
-  get sealed(): Seal {
-    return this.#seal
   }
 
   open(): void {
@@ -391,6 +378,9 @@ export class CallWriter extends ItemWriter {
   /** All argument text that came, shown or not. */
   received = ""
   #settled = false
+  readonly #watch = new ObjectWatch()
+  /** The verdict on arguments that are closed; what follows them makes them unclosed again. */
+  #whole: boolean | undefined
   readonly #idMayFollow: boolean
 
   constructor(builder: EventBuilder, start: CallStart) {
@@ -417,7 +407,8 @@ export class CallWriter extends ItemWriter {
 
   /** Nothing can follow these arguments any more. Free text never says so itself. */
   whole(): boolean {
-    return this.kind === "function" && isWholeObject(this.received)
+    if (this.kind === "custom" || !this.#watch.closed) return false
+    return (this.#whole ??= isWholeObject(this.received))
   }
 
   /** Takes what came late; a name or an id that was shown already stays. */
@@ -431,6 +422,7 @@ export class CallWriter extends ItemWriter {
   arguments(delta: string): void {
     if (delta === "" || this.ended) return
     this.received += delta
+    this.#watch.feed(delta)
     if (this.live) this.#delta(delta)
     if (!this.live || this.builder.othersWait) this.builder.advance()
   }
@@ -558,10 +550,6 @@ export class EventBuilder {
   /** A terminal was emitted. */
   get terminal(): boolean {
     return this.#terminal
-  }
-
-  get started(): boolean {
-    return this.#started
   }
 
   /** Items wait behind the live one. */

@@ -18,6 +18,7 @@ import {
 import type * as CallIds from "./CallIds.ts"
 import { isBlank } from "./Json.ts"
 import type { Lossiness } from "./Lossiness.ts"
+import type { EncodeInput } from "./Protocol.ts"
 
 /** What a user or a tool says. @since 0.1.0 @category models */
 export type InputPart = TextPart | ImagePart | FilePart
@@ -64,7 +65,8 @@ export interface History {
 
 /** @since 0.1.0 @category models */
 export interface HistoryOptions {
-  readonly origin: string
+  /** `null`: the model does not reason and takes no reasoning back. */
+  readonly origin: string | null
   readonly ids: CallIds.CallIds
   readonly lossiness: Lossiness
 }
@@ -99,8 +101,14 @@ const inputParts = (message: Message, lossiness: Lossiness): Array<InputPart> =>
 const plain = (parts: ReadonlyArray<InputPart>): string =>
   parts.filter((part): part is TextPart => part.type === "text").map((part) => part.text).join("\n")
 
-const ours = (part: ReasoningPart, origin: string): part is ReasoningPart & { readonly replay: ReasoningReplay } =>
+const ours = (
+  part: ReasoningPart,
+  origin: string | null
+): part is ReasoningPart & { readonly replay: ReasoningReplay } =>
   part.replay !== undefined && part.replay.origin === origin
+
+/** The origin whose reasoning the model takes back. @since 0.1.0 @category constructors */
+export const originOf = (input: EncodeInput): string | null => input.traits.reasoning === false ? null : input.origin
 
 /** @since 0.1.0 @category constructors */
 export const normalise = (messages: ReadonlyArray<Message>, options: HistoryOptions): History => {
@@ -183,7 +191,10 @@ export const normalise = (messages: ReadonlyArray<Message>, options: HistoryOpti
               break
             case "reasoning":
               if (ours(part, origin)) draft.parts.push({ type: "reasoning", text: part.text, replay: part.replay })
-              else lossiness.drop("reasoning", "made by another origin, left out")
+              else {
+                const why = origin === null ? "the model does not reason" : "made by another origin"
+                lossiness.drop("reasoning", `${why}, left out`)
+              }
               break
             default:
               draft.parts.push({ type: "text", text: `[${part.type} of the assistant, not repeated]` })

@@ -44,3 +44,44 @@ export const isWholeObject = (text: string): boolean => {
 
 /** Is there nothing but white space? @since 0.1.0 @category combinators */
 export const isBlank = (text: string): boolean => text.trim() === ""
+
+/**
+ * Watches one JSON object grow, piece by piece, in time linear in its length: is it closed, with nothing but white
+ * space around it? It follows strings and brackets only; whoever needs certainty parses the text once it is closed.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export class ObjectWatch {
+  #depth = 0
+  #inString = false
+  #escaped = false
+  #closed = false
+  #broken = false
+
+  feed(piece: string): void {
+    if (this.#broken) return
+    for (let i = 0; i < piece.length; i++) {
+      const c = piece.charCodeAt(i)
+      if (this.#inString) {
+        if (this.#escaped) this.#escaped = false
+        else if (c === 0x5c) this.#escaped = true
+        else if (c === 0x22) this.#inString = false
+        continue
+      }
+      if (c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09) continue
+      if (this.#closed || (this.#depth === 0 && c !== 0x7b)) {
+        this.#broken = true
+        return
+      }
+      if (c === 0x22) this.#inString = true
+      else if (c === 0x7b || c === 0x5b) this.#depth++
+      else if ((c === 0x7d || c === 0x5d) && --this.#depth === 0) this.#closed = true
+    }
+  }
+
+  /** The outermost bracket was closed and nothing else came. */
+  get closed(): boolean {
+    return this.#closed && !this.#broken
+  }
+}

@@ -78,6 +78,26 @@ describe("Chat Completions: text and reasoning", () => {
     assert.strictEqual(d.response.usage?.output_tokens, 2)
   })
 
+  it("usage inside the last choice, or under the key of one server", () => {
+    const inside = run(
+      frame({
+        id: "c",
+        choices: [{
+          index: 0,
+          delta: { content: "x" },
+          finish_reason: "stop",
+          usage: { prompt_tokens: 7, completion_tokens: 2 }
+        }]
+      })
+    )
+    assert.strictEqual(inside.response.usage?.input_tokens, 7)
+    const groq = run(
+      chunk({ content: "x" }),
+      chunk({}, "stop", { x_groq: { usage: { prompt_tokens: 8, completion_tokens: 2 } } })
+    )
+    assert.strictEqual(groq.response.usage?.input_tokens, 8)
+  })
+
   it("an opening chunk without id and choices does not name the response", () => {
     const d = run(
       frame({ id: "", model: "", choices: [], prompt_filter_results: [] }),

@@ -3,6 +3,7 @@ import * as FastCheck from "effect/FastCheck"
 import type { Message, Part } from "../../src/domain/Message.ts"
 import { makeProjection, parseArguments, replayOf, toUsage } from "../../src/domain/Projection.ts"
 import type { StreamEvent } from "../../src/domain/StreamEvent.ts"
+import { isWholeObject, ObjectWatch } from "../../src/protocol/Json.ts"
 import type { ProtocolName } from "../../src/protocol/Protocol.ts"
 import { type Item, joined, plan, render, whole } from "./Plan.ts"
 import { decode, decodeBody, decodeOptions, frame, input, named, protocols } from "./Support.ts"
@@ -56,6 +57,38 @@ describe("arguments", () => {
     const { input } = parseArguments("{\"__proto__\":{\"x\":1}}")
     assert.deepStrictEqual(Object.keys(input), ["__proto__"])
     assert.isUndefined(({} as Record<string, unknown>)["x"])
+  })
+})
+
+describe("a growing object", () => {
+  it.prop("is closed exactly when it is whole, in any pieces", [
+    FastCheck.dictionary(FastCheck.string(), FastCheck.jsonValue({ maxDepth: 3 }), { maxKeys: 4 }),
+    FastCheck.nat(500)
+  ], ([object, cut]) => {
+    const text = JSON.stringify(object)
+    const at = cut % text.length
+    const watch = new ObjectWatch()
+    watch.feed(text.slice(0, at))
+    assert.isFalse(watch.closed)
+    assert.strictEqual(watch.closed, isWholeObject(text.slice(0, at)))
+    watch.feed(text.slice(at))
+    watch.feed(" \n")
+    assert.isTrue(watch.closed)
+    watch.feed("x")
+    assert.isFalse(watch.closed)
+  })
+
+  it("arguments in a hundred thousand pieces take linear time", () => {
+    for (const piece of ["xxxx", "}}"]) {
+      const decoder = protocols.chat.streamDecoder(decodeOptions("chat"))
+      const part = (text: string) =>
+        frame({ choices: [{ delta: { tool_calls: [{ index: 0, function: { name: "f", arguments: text } }] } }] })
+      const more = part(piece)
+      decoder.push(part("{\"a\":\""))
+      const begin = performance.now()
+      for (let i = 0; i < 100_000; i++) decoder.push(more)
+      assert.isBelow(performance.now() - begin, 8_000)
+    }
   })
 })
 

@@ -493,6 +493,23 @@ describe("reasoning replay", () => {
     }
   })
 
+  it("never to a model that does not reason", () => {
+    for (const name of all) {
+      const encoded = encode(name, {
+        messages: [
+          user("q"),
+          assistant(
+            thought("secret", { signature: "S", encrypted_content: "E", field: "reasoning_content" }),
+            text("a")
+          ),
+          user("b")
+        ],
+        traits: { reasoning: false }
+      })
+      assert.notInclude(JSON.stringify(encoded.body), "secret")
+    }
+  })
+
   it("A: signature and redacted data byte for byte, unsigned thinking dropped (17, 23)", () => {
     const messages = [
       user("q"),

@@ -13,6 +13,7 @@ import {
   type History,
   type InputPart,
   normalise,
+  originOf,
   type Result,
   type Thought
 } from "../History.ts"
@@ -315,7 +316,7 @@ const sampling = (input: EncodeInput, thinking: Thinking, lossiness: Lossiness.L
 /** @since 0.1.0 @category encoding */
 export const encodeRequest = (input: EncodeInput): EncodedRequest => {
   const lossiness = Lossiness.make()
-  const history = normalise(input.messages, { origin: input.origin, ids: CallIds.make(), lossiness })
+  const history = normalise(input.messages, { origin: originOf(input), ids: CallIds.make(), lossiness })
   const names = namesOf(input, history)
   const maxTokens = maxTokensOf(input, lossiness)
   const thinking = thinkingOf(input, history, maxTokens, lossiness)

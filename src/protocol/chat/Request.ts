@@ -7,7 +7,7 @@ import type { FilePart, ImagePart, TextPart } from "../../domain/Message.ts"
 import type { JsonObject } from "../../domain/Tool.ts"
 import { cacheKey } from "../CacheKey.ts"
 import * as CallIds from "../CallIds.ts"
-import { type History, type InputPart, normalise, type OutputPart, type Result } from "../History.ts"
+import { type History, type InputPart, normalise, originOf, type OutputPart, type Result } from "../History.ts"
 import { asArray, parse } from "../Json.ts"
 import * as Lossiness from "../Lossiness.ts"
 import { dataUrl, fileText, fit, imageUrl, placeholder } from "../Media.ts"
@@ -194,7 +194,7 @@ export const encodeRequest = (input: EncodeInput): EncodedRequest => {
   const lossiness = Lossiness.make()
   const short = input.traits.short_call_ids ?? isShortId(input.model)
   const ids = CallIds.make(short ? "short" : "usual")
-  const history = normalise(input.messages, { origin: input.origin, ids, lossiness })
+  const history = normalise(input.messages, { origin: originOf(input), ids, lossiness })
   const names = namesOf(input, history)
   const newForm = input.traits.max_completion_tokens ?? isNewForm(input.model)
 

@@ -74,13 +74,14 @@ class ChunkReader implements Reader {
       return this.builder.fail(responseError(error))
     }
     const choices = data["choices"]
-    const counted = isObject(data["usage"])
+    const usage = data["usage"] ?? asObject(data["x_groq"])?.["usage"]
+    const counted = isObject(usage)
     if (!Array.isArray(choices) && !counted) return this.builder.opaque(frame.event, frame.data)
     // some gateways open with a chunk that has neither choices nor an id
     const id = asText(data["id"])
     if (id !== undefined || asArray(choices).length > 0) this.builder.start(id, asText(data["model"]))
     // usage is read before choices are looked at (invariant 9)
-    if (counted) this.#count(data["usage"])
+    if (counted) this.#count(usage)
     for (const choice of asArray(choices)) {
       if (isObject(choice) && (typeof choice["index"] !== "number" || choice["index"] <= 0)) this.#choice(choice, frame)
     }
@@ -163,6 +164,8 @@ class ChunkReader implements Reader {
     const finish = asText(choice["finish_reason"])
     if (finish === undefined) return
     this.#finish = finish
+    // some servers count inside the choice that ends the answer
+    this.#count(choice["usage"])
     const error = asObject(choice["error"])
     if (error !== undefined && finishes[finish.toLowerCase()] === "error") {
       this.builder.fail(responseError(complaintOf(error) ?? { message: "" }))

@@ -41,7 +41,6 @@ const fragmentOf = (raw: JsonObject): Fragment => {
 /** Is the fragment more of this call? */
 const continues = (call: Call, { id, name, text }: Fragment): boolean => {
   const { writer } = call
-  const whole = writer.whole() || call.placeholder
   if (id !== undefined && call.id !== undefined && id !== call.id) {
     // another id is another call, but for servers that number every fragment anew
     return name === undefined && !writer.whole() && writer.received !== ""
@@ -50,7 +49,7 @@ const continues = (call: Call, { id, name, text }: Fragment): boolean => {
   if (writer.name === "") return true
   if (name !== writer.name) return false
   // name repeated: the same call goes on until its arguments are whole
-  if (!whole || isBlank(text)) return true
+  if (!(writer.whole() || call.placeholder) || isBlank(text)) return true
   // the whole call said twice under one id is one call; without an id it is two
   return id !== undefined && id === call.id && text === writer.received
 }

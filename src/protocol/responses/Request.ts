@@ -6,7 +6,7 @@
 import type { JsonObject } from "../../domain/Tool.ts"
 import { cacheKey } from "../CacheKey.ts"
 import * as CallIds from "../CallIds.ts"
-import { type Entry, type History, type InputPart, normalise, type Result, type Thought } from "../History.ts"
+import { type Entry, type History, type InputPart, normalise, originOf, type Result, type Thought } from "../History.ts"
 import * as Lossiness from "../Lossiness.ts"
 import { dataUrl, fit, imageUrl } from "../Media.ts"
 import type { EncodedRequest, EncodeInput } from "../Protocol.ts"
@@ -162,7 +162,7 @@ const reasoningOf = (input: EncodeInput, lossiness: Lossiness.Lossiness): JsonOb
 /** @since 0.1.0 @category encoding */
 export const encodeRequest = (input: EncodeInput): EncodedRequest => {
   const lossiness = Lossiness.make()
-  const history = normalise(input.messages, { origin: input.origin, ids: CallIds.make(), lossiness })
+  const history = normalise(input.messages, { origin: originOf(input), ids: CallIds.make(), lossiness })
   const names = namesOf(input, history)
   const tools = unique(input.tools, lossiness).map((tool) => ({
     type: "function",
