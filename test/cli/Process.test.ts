@@ -1,0 +1,238 @@
+/** The program as a process: what it loads, what goes to which stream, how it ends. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import * as esbuild from "esbuild"
+import { type ChildProcessByStdio, spawn, spawnSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Readable, Writable } from "node:stream"
+import { fileURLToPath } from "node:url"
+import { help } from "../../src/cli/Help.ts"
+import { colourless } from "../../src/cli/Style.ts"
+
+const root = fileURLToPath(new URL("../..", import.meta.url))
+const build = readFileSync(join(root, ".ci/build.mjs"), "utf8")
+
+let directory = ""
+let program = ""
+
+beforeAll(async () => {
+  directory = realpathSync(mkdtempSync(join(tmpdir(), "hanzo-cli-")))
+  const bin = join(directory, "bin")
+  mkdirSync(join(directory, "project"))
+  await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: { "hanzo-dev": "src/main.ts" },
+    outdir: bin,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20.18",
+    chunkNames: "chunks/[name]-[hash]",
+    external: ["@photostructure/sqlite", "node:sqlite"],
+    alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
+    define: { __HANZO_VERSION__: "\"1.2.3\"" },
+    banner: { js: "import { createRequire as __cr } from \"node:module\"; const require = __cr(import.meta.url);" },
+    logLevel: "error"
+  })
+  // the optional driver is found from the project's own modules
+  writeFileSync(join(directory, "package.json"), "{\"type\":\"module\"}")
+  program = join(bin, "hanzo-dev.js")
+})
+
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+const env = (): Record<string, string> => ({
+  PATH: process.env["PATH"] ?? "",
+  HOME: directory,
+  NODE_PATH: join(root, "node_modules"),
+  HANZO_CONFIG_HOME: join(directory, "config"),
+  HANZO_DATA_HOME: join(directory, "data"),
+  HANZO_STATE_HOME: join(directory, "state"),
+  HANZO_CACHE_HOME: join(directory, "cache")
+})
+
+const run = (argv: ReadonlyArray<string>, input = "", more: Record<string, string> = {}) => {
+  const { status, stderr, stdout } = spawnSync(process.execPath, [program, ...argv], {
+    encoding: "utf8",
+    cwd: join(directory, "project"),
+    env: { ...env(), ...more },
+    input,
+    timeout: 60_000
+  })
+  return { code: status, out: stdout, err: stderr }
+}
+
+describe("answered before anything is loaded", () => {
+  it("--version, --help of every level", () => {
+    assert.deepEqual(run(["--version"]), { code: 0, out: "1.2.3\n", err: "" })
+    assert.deepEqual(run(["run", "x", "--version"]), { code: 0, out: "1.2.3\n", err: "" })
+    for (const path of [[], ["run"], ["sessions"], ["sessions", "list"]]) {
+      assert.deepEqual(run([...path, "--help"]), { code: 0, out: help(path, colourless), err: "" })
+    }
+  })
+
+  it("a mistake on the command line: exit 2, nothing on stdout", () => {
+    const table: ReadonlyArray<readonly [argv: ReadonlyArray<string>, err: RegExp]> = [
+      [
+        ["run", "--modle", "x"],
+        /^hanzo-dev: hanzo-dev run has no option "--modle"; did you mean --model\?\n {2}see hanzo-dev run --help\n$/
+      ],
+      [["run", "--fork", "x"], /--fork comes with a later version/],
+      [["acp"], /hanzo-dev acp comes with a later version/],
+      [["rnu"], /there is no command "rnu"; did you mean run\?/]
+    ]
+    for (const [argv, err] of table) {
+      const ran = run(argv)
+      assert.deepEqual([ran.code, ran.out], [2, ""])
+      assert.match(ran.err, err)
+    }
+  })
+
+  it("the entry imports nothing, and neither help nor the check pulls in Effect", () => {
+    const files = new Map(
+      readdirSync(join(directory, "bin"), { recursive: true }).map(String).filter((file) => file.endsWith(".js")).map((
+        file
+      ) => [
+        file.split("/").at(-1) ?? file,
+        readFileSync(join(directory, "bin", file), "utf8")
+      ])
+    )
+    const closure = (name: string, seen = new Set<string>()): ReadonlySet<string> => {
+      if (seen.has(name)) return seen
+      seen.add(name)
+      for (
+        const [, target] of (files.get(name) ?? "").matchAll(
+          /^(?:import|export)\b[^;]*?from\s*"\.\/(?:chunks\/)?([^"]+)"|^import\s*"\.\/(?:chunks\/)?([^"]+)"/gm
+        )
+      ) {
+        if (target !== undefined) closure(target, seen)
+      }
+      return seen
+    }
+    const bytes = (name: string): number =>
+      [...closure(name)].reduce((sum, file) => sum + (files.get(file)?.length ?? 0), 0)
+    const named = (stem: string): string => [...files.keys()].find((file) => file.startsWith(`${stem}-`)) ?? ""
+    assert.isBelow(bytes("hanzo-dev.js"), 6_000)
+    assert.isBelow(bytes(named("Check")), 60_000)
+    assert.isBelow(bytes(named("Help")), 60_000)
+  })
+
+  it("is bundled as the build does it", () => {
+    assert.include(build, "alias: { \"jsonc-parser\": \"jsonc-parser/lib/esm/main.js\" }")
+  })
+})
+
+describe("commands as processes", () => {
+  it("config path and show; broken settings are told with their place and exit 2", () => {
+    const file = join(directory, "config", "settings.json")
+    assert.deepEqual(run(["config", "path"]), { code: 0, out: `${file}\n`, err: "" })
+    assert.strictEqual(
+      (JSON.parse(run(["config", "show"], "", { HANZO_MODEL: "m" }).out) as { readonly model: string }).model,
+      "m"
+    )
+    mkdirSync(join(directory, "config"), { recursive: true })
+    writeFileSync(file, "{\n  \"max_tokens\": \"many\"\n}")
+    const ran = run(["run", "x"])
+    rmSync(file)
+    assert.deepEqual([ran.code, ran.out], [2, ""])
+    assert.include(ran.err, `${file}:2:17: max_tokens must be a number, this is a text (wrong_type)`)
+    assert.include(ran.err, "\u2022\u2022\u2022\u2022")
+    assert.notInclude(ran.err, "many")
+  })
+
+  it("run with the scripted model: stdout is the answer, in each format", () => {
+    assert.deepEqual(run(["run", "-m", "scripted/echo", "hello"]), { code: 0, out: "hello\n", err: "" })
+    assert.deepEqual(run(["run", "-m", "scripted/echo"], "from stdin\n").out.trim(), "from stdin")
+    const json = run(["run", "-m", "scripted/echo", "--output-format", "json", "--no-session", "hello"])
+    assert.deepInclude(JSON.parse(json.out) as object, { v: 1, status: "completed", exit_code: 0, result: "hello" })
+    const lines = run(["run", "-m", "scripted/echo", "--output-format", "stream-json", "hello"]).out.trimEnd().split(
+      "\n"
+    )
+    const types = lines.map((line) => (JSON.parse(line) as { readonly type: string }).type)
+    assert.deepEqual([types[0], types.at(-1)], ["run.started", "run.completed"])
+    const listed = JSON.parse(run(["sessions", "list", "--json"]).out) as { readonly sessions: ReadonlyArray<object> }
+    assert.strictEqual(listed.sessions.length, 3)
+  })
+
+  it("no credential: exit 2, three lines that say what to do", () => {
+    const ran = run(["run", "x"])
+    assert.deepEqual([ran.code, ran.out], [2, ""])
+    assert.strictEqual(ran.err.trimEnd().split("\n").length, 3)
+  })
+
+  it("a wrong directory: exit 2", () => {
+    const ran = run(["run", "-C", "/nowhere/at/all", "-m", "scripted/echo", "x"])
+    assert.deepEqual([ran.code, ran.out], [2, ""])
+    assert.include(ran.err, "/nowhere/at/all")
+  })
+
+  it("a reader that goes away is a quiet end", () => {
+    const script = "\"$0\" \"$1\" config show --origin | head -1 >/dev/null; echo \"${PIPESTATUS[0]}\" >&2"
+    const { stderr } = spawnSync("bash", ["-c", script, process.execPath, program], { encoding: "utf8", env: env() })
+    assert.strictEqual(stderr, "0\n")
+  })
+})
+
+describe("signals", () => {
+  type Child = ChildProcessByStdio<Writable, Readable, Readable>
+
+  /** Starts a run whose bash call sleeps, and resolves when that call has begun. */
+  const sleeping = async (): Promise<
+    { readonly child: Child; readonly ended: Promise<{ readonly code: number | null; readonly out: string }> }
+  > => {
+    const scenario = join(directory, "sleep.json")
+    writeFileSync(
+      scenario,
+      JSON.stringify({
+        name: "sleep",
+        turns: [{ calls: [{ name: "bash", arguments: { command: "sleep 600" } }] }, { text: "done" }]
+      })
+    )
+    const child = spawn(
+      process.execPath,
+      [
+        program,
+        "run",
+        "-m",
+        "scripted/sleep",
+        "--scenario",
+        scenario,
+        "--allow",
+        "bash",
+        "--output-format",
+        "stream-json",
+        "go"
+      ],
+      { cwd: join(directory, "project"), env: env(), stdio: ["pipe", "pipe", "pipe"] }
+    )
+    child.stdin.end()
+    let out = ""
+    const ended = new Promise<{ readonly code: number | null; readonly out: string }>((resolve) =>
+      child.on("close", (code) => resolve({ code, out }))
+    )
+    await new Promise<void>((resolve, reject) => {
+      child.stdout.on("data", (chunk: Uint8Array) => {
+        out += Buffer.from(chunk).toString("utf8")
+        if (out.includes("\"tool.started\"")) resolve()
+      })
+      let err = ""
+      child.stderr.on("data", (chunk: Uint8Array) => (err += Buffer.from(chunk).toString("utf8")))
+      child.on("close", (code) => reject(new Error(`ended with ${code} before its tool began: ${out}${err}`)))
+    })
+    return { child, ended }
+  }
+
+  for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
+    it(`${signal}: settled, cancelled, exit ${code}`, async () => {
+      const { child, ended } = await sleeping()
+      child.kill(signal)
+      const end = await ended
+      assert.strictEqual(end.code, code)
+      const types = end.out.trimEnd().split("\n").map((line) => (JSON.parse(line) as { readonly type: string }).type)
+      assert.strictEqual(types.at(-1), "run.cancelled")
+      assert.strictEqual(types.filter((type) => type === "tool.completed").length, 1)
+    })
+  }
+})
