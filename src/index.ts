@@ -1,6 +1,49 @@
 /**
- * The library: every service of the runtime by name, nothing at import time.
+ * The library: services and Layers by name. Importing it does nothing; a Layer works when it is built.
+ *
+ * `layerWorkspace` over `layerProcess` over `NodePlatform.layer` is the whole runtime. Each service can also be taken
+ * alone, from here or from its own entry (`@hanzo/dev/Config`, `@hanzo/dev/Permissions`, ...), and be replaced by a
+ * Layer of your own.
  *
  * @since 0.1.0
  */
-export { Agent } from "./agent/Agent.ts"
+export { Agent, type AgentService, type RunInput } from "./agent/Agent.ts"
+export { locate as locateWorkspace, WorkspaceError } from "./app/ProjectRoot.ts"
+export {
+  layerModels,
+  layerProcess,
+  layerSettings,
+  layerTools,
+  layerWorkspace,
+  type ProcessOptions,
+  type WorkspaceOptions
+} from "./app/Runtime.ts"
+export { SseError, type SseFrame, SseFrameBuffer } from "./codec/Sse.ts"
+export { Config, type ConfigService } from "./config/Config.ts"
+export { HanzoConfig } from "./config/Schema.ts"
+export { Credentials } from "./credentials/Credentials.ts"
+export { AgentEvent, isTerminal, type TerminalEvent } from "./domain/AgentEvent.ts"
+export { Backoff, schedule as backoffSchedule } from "./domain/Backoff.ts"
+export { AgentError, ApiError, ExitCode, type RunError } from "./domain/Failure.ts"
+export { Ids } from "./domain/Ids.ts"
+export { Message, Part } from "./domain/Message.ts"
+export {
+  type PermissionDecision,
+  PermissionMode,
+  PermissionPrompter,
+  type PermissionPrompterService,
+  PermissionRule
+} from "./domain/Permission.ts"
+export { ResponseEvent } from "./domain/ResponseEvent.ts"
+export { ApiClient, type ApiClientService, type SendOptions, StreamEvent } from "./domain/StreamEvent.ts"
+export { type ToolDef, ToolExecutor, type ToolExecutorService, ToolResult } from "./domain/Tool.ts"
+export { Usage } from "./domain/Usage.ts"
+export { Workspace, type WorkspaceService } from "./domain/Workspace.ts"
+export { Permissions, type PermissionsService } from "./permissions/Permissions.ts"
+export { PermissionPolicy } from "./permissions/Policy.ts"
+export * as NodePlatform from "./platform/NodePlatform.ts"
+export { ModelError, Models, type ResolvedModel } from "./provider/Models.ts"
+export * as Scenario from "./provider/Scenario.ts"
+export { SessionStore, type SessionStoreService, type SessionSummary, StorageError } from "./storage/SessionStore.ts"
+export { defineTool } from "./tools/Define.ts"
+export { type NativeTool, type PreparedCall, ToolFailure } from "./tools/Tool.ts"
