@@ -5,7 +5,6 @@
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import type * as Queue from "effect/Queue"
 import { nearest } from "../codec/Distance.ts"
 import { line } from "../codec/TerminalText.ts"
 import type { AgentEvent } from "../domain/AgentEvent.ts"
@@ -18,6 +17,7 @@ import { SessionStore } from "../storage/SessionStore.ts"
 import { agentExit, drive } from "./Drive.ts"
 import { CliExit, usage } from "./Exit.ts"
 import { soundConfig, stderrStyle, stdoutExit } from "./Output.ts"
+import type { Shared } from "./Prompter.ts"
 import { type AgentValues, inputOf, modelOf, sessionOf } from "./Run.ts"
 import { sessionRows } from "./SessionText.ts"
 import { program } from "./Spec.ts"
@@ -66,15 +66,15 @@ export const typedOf = (text: string): Typed => {
 }
 
 /**
- * Until the person leaves. `interrupts` are sessions whose question was answered with Ctrl-C. The second signal during
- * one answer leaves at once with its exit code; leaving on purpose is 0.
+ * Until the person leaves; the second argument is what it shares with its prompter. The second signal during one answer
+ * leaves at once with its exit code; leaving on purpose is 0.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const execute = Effect.fn("Cli.conversation")(function*(
   values: AgentValues,
-  interrupts: Queue.Dequeue<string>
+  { announcements, interrupts }: Shared
 ) {
   const terminal = yield* Terminal
   const environment = yield* Environment
@@ -101,10 +101,15 @@ export const execute = Effect.fn("Cli.conversation")(function*(
     Effect.gen(function*() {
       const view = View.make({ style, columns: yield* terminal.columns, answer: true, progress: true })
       const show = (event: AgentEvent) =>
-        Effect.forEach(
-          view.push(event),
-          ({ text, to }) => to === "answer" ? terminal.out(text) : terminal.err(text),
-          { discard: true }
+        Effect.zipRight(
+          Effect.forEach(
+            view.push(event),
+            ({ text, to }) => to === "answer" ? terminal.out(text) : terminal.err(text),
+            { discard: true }
+          ),
+          Effect.sync(() => {
+            if (event.type === "permission.asked") announcements.announce(event.call_id)
+          })
         )
       const outcome = yield* drive(
         {

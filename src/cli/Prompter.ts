@@ -3,7 +3,9 @@
  *
  * @since 0.1.0
  */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
 import * as Queue from "effect/Queue"
 import { line, neutralise } from "../codec/TerminalText.ts"
 import type { PermissionDecision, PermissionPrompterService, PermissionRequestContext } from "../domain/Permission.ts"
@@ -75,14 +77,53 @@ export const questionText = (
 
 const choices = "  y once, s this session, a always, n no, n TEXT no and why > "
 
-/**
- * `interrupts` takes the session when the person answers with Ctrl-C: the call is denied and the run is to be stopped.
- *
- * @since 0.1.0
- * @category constructors
- */
+/** Which questions the person has seen coming, so that none appears before what led to it. @since 0.1.0 @category models */
+export interface Announcements {
+  /** The events of a run have been shown up to the announcement of this call's question. */
+  readonly announce: (call_id: string) => void
+  /** Returns when that has happened; at the latest after half a second. */
+  readonly wait: (call_id: string) => Effect.Effect<void>
+}
+
+/** @since 0.1.0 @category constructors */
+export const announcements = (): Announcements => {
+  const seen = new Map<string, Deferred.Deferred<void>>()
+  const of = (call_id: string): Deferred.Deferred<void> => {
+    const known = seen.get(call_id)
+    if (known !== undefined) return known
+    const made = Deferred.unsafeMake<void>(FiberId.none)
+    seen.set(call_id, made)
+    return made
+  }
+  return {
+    announce: (call_id) => Deferred.unsafeDone(of(call_id), Effect.void),
+    wait: (call_id) =>
+      Effect.suspend(() => Deferred.await(of(call_id))).pipe(
+        Effect.timeoutOption("500 millis"),
+        Effect.zipRight(Effect.sync(() => void seen.delete(call_id)))
+      )
+  }
+}
+
+/** What the prompter shares with the conversation it asks in. @since 0.1.0 @category models */
+export interface Shared {
+  /** Takes the session when the person answers with Ctrl-C: the run is to be stopped. */
+  readonly interrupts: Queue.Queue<string>
+  readonly announcements: Announcements
+}
+
+/** @since 0.1.0 @category constructors */
+export const shared: Effect.Effect<Shared> = Effect.map(
+  Queue.unbounded<string>(),
+  (interrupts) => ({ interrupts, announcements: announcements() })
+)
+
+/** How long a call that was answered with Ctrl-C waits to be interrupted with its run; then it is denied all the same. */
+const interruptGrace = "5 seconds"
+
+/** @since 0.1.0 @category constructors */
 export const make = (
-  interrupts: Queue.Enqueue<string>
+  { announcements, interrupts }: Shared
 ): Effect.Effect<PermissionPrompterService, never, Terminal | Environment> =>
   Effect.gen(function*() {
     const terminal = yield* Terminal
@@ -97,6 +138,8 @@ export const make = (
           if (typed.type === "end") return { decision: "deny", reason: "nobody answered" }
           if (typed.type === "interrupt") {
             yield* Queue.offer(interrupts, session_id)
+            // the run must not go on with a refusal before it has been stopped
+            yield* Effect.sleep(interruptGrace)
             return { decision: "deny", reason: "interrupted by the user" }
           }
           const answer = answerOf(typed.text)
@@ -110,10 +153,11 @@ export const make = (
       name: "user",
       requestPermission: (tool_name, input, context) =>
         oneAtATime.withPermits(1)(
-          Effect.zipRight(
-            terminal.err(questionText(tool_name, input, context, style)),
-            ask(context.session_id)
-          )
+          Effect.gen(function*() {
+            if (context.call_id !== undefined) yield* announcements.wait(context.call_id)
+            yield* terminal.err(questionText(tool_name, input, context, style))
+            return yield* ask(context.session_id)
+          })
         )
     }
   })

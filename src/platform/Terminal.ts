@@ -222,7 +222,7 @@ export class Terminal extends Context.Tag("@hanzo/dev/platform/Terminal")<Termin
     return {
       out: (text) => text === "" ? Effect.void : writeTo(process.stdout, text),
       err: (text) => text === "" ? Effect.void : Effect.ignore(writeTo(process.stderr, text)),
-      columns: Effect.sync(() => process.stdout.columns ?? process.stderr.columns ?? 80),
+      columns: Effect.sync(() => process.stdout.columns || process.stderr.columns || 80),
       stdin_kind: kindOf(),
       readAll: ({ first_byte_ms, max_bytes }) => {
         const all = Effect.map(collect(max_bytes), Option.some)

@@ -5,6 +5,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/TestClock"
 import { check } from "../../src/cli/Check.ts"
 import * as Conversation from "../../src/cli/Conversation.ts"
 import type { CliExit } from "../../src/cli/Exit.ts"
@@ -47,13 +48,13 @@ const person = (typed: ReadonlyArray<string | Line>) => {
 
 const interrupt: Line = { type: "interrupt" }
 
-const converse = (argv: ReadonlyArray<string>, on: Bench, interrupts?: Queue.Queue<string>) =>
+const converse = (argv: ReadonlyArray<string>, on: Bench, given?: Prompter.Shared) =>
   Effect.gen(function*() {
     const checked = check(argv)
     if (checked.kind !== "command") throw new Error(JSON.stringify(checked))
-    const queue = interrupts ?? (yield* Queue.unbounded<string>())
+    const shared = given ?? (yield* Prompter.shared)
     const values = yield* Parser.parse(Spec.conversation, checked.argv)
-    return yield* Conversation.execute(values, queue).pipe(
+    return yield* Conversation.execute(values, shared).pipe(
       Effect.map((code): { readonly code: number; readonly lines: ReadonlyArray<string> } => ({ code, lines: [] })),
       Effect.catchAll((exit: CliExit) => Effect.succeed({ code: exit.exit_code, lines: exit.lines })),
       Effect.provide(on.layer)
@@ -262,9 +263,9 @@ describe("7.7 the question of permission", () => {
   const ask = (typed: ReadonlyArray<string | Line>, count = 1) =>
     Effect.gen(function*() {
       const { asked, readLine } = person(typed)
-      const interrupts = yield* Queue.unbounded<string>()
+      const shared = yield* Prompter.shared
       const on = bench({ terminal: { readLine } })
-      const decisions = yield* Effect.flatMap(Prompter.make(interrupts), (prompter) =>
+      const decisions = yield* Effect.flatMap(Prompter.make(shared), (prompter) =>
         Effect.all(
           Array.from(
             { length: count },
@@ -276,7 +277,7 @@ describe("7.7 the question of permission", () => {
           ),
           { concurrency: "unbounded" }
         )).pipe(Effect.provide(on.layer))
-      return { decisions, asked, err: on.err.join(""), interrupted: yield* Queue.takeAll(interrupts) }
+      return { decisions, asked, err: on.err.join(""), interrupted: yield* Queue.takeAll(shared.interrupts) }
     })
 
   it.effect("asks again until it understands", () =>
@@ -289,9 +290,32 @@ describe("7.7 the question of permission", () => {
   it.effect("the end of input denies, Ctrl-C denies and stops the run", () =>
     Effect.gen(function*() {
       assert.deepEqual((yield* ask([])).decisions, [{ decision: "deny", reason: "nobody answered" }])
-      const { decisions, interrupted } = yield* ask([interrupt])
+      const fiber = yield* Effect.fork(ask([interrupt]))
+      yield* TestClock.adjust("5 seconds")
+      const { decisions, interrupted } = yield* Fiber.join(fiber)
       assert.deepEqual(decisions, [{ decision: "deny", reason: "interrupted by the user" }])
       assert.deepEqual([...interrupted], ["ses_1"])
+    }))
+
+  it.effect("a question waits until what led to it is on the screen, but not for ever", () =>
+    Effect.gen(function*() {
+      const { asked, readLine } = person(["y", "y"])
+      const shared = yield* Prompter.shared
+      const on = bench({ terminal: { readLine } })
+      const question = (call_id: string) =>
+        Effect.flatMap(Prompter.make(shared), (prompter) =>
+          prompter.requestPermission("bash", {}, { session_id: "ses_1", call_id })).pipe(Effect.provide(on.layer))
+      const first = yield* Effect.fork(question("call_1"))
+      yield* TestClock.adjust("400 millis")
+      assert.deepEqual(asked, [])
+      shared.announcements.announce("call_1")
+      yield* Fiber.join(first)
+      shared.announcements.announce("call_2")
+      yield* question("call_2")
+      const last = yield* Effect.fork(question("call_3"))
+      yield* TestClock.adjust("500 millis")
+      yield* Fiber.join(last)
+      assert.strictEqual(asked.length, 3)
     }))
 
   it.effect("questions come one after another", () =>
@@ -306,7 +330,7 @@ describe("7.7 the question of permission", () => {
     Effect.gen(function*() {
       const begun = yield* Deferred.make<void>()
       const asked = yield* Deferred.make<void>()
-      const interrupts = yield* Queue.unbounded<string>()
+      const shared = yield* Prompter.shared
       const { readLine } = person(["a"])
       const on = bench({
         environment: tty,
@@ -320,9 +344,9 @@ describe("7.7 the question of permission", () => {
           )],
         interrupt: () => Effect.asVoid(Deferred.succeed(asked, undefined))
       })
-      const fiber = yield* Effect.fork(converse([], on, interrupts))
+      const fiber = yield* Effect.fork(converse([], on, shared))
       yield* Deferred.await(begun)
-      yield* Queue.offer(interrupts, "ses_1")
+      yield* Queue.offer(shared.interrupts, "ses_1")
       assert.strictEqual((yield* Fiber.join(fiber)).code, 0)
       assert.deepEqual(on.interrupts, ["ses_1"])
     }))

@@ -1,6 +1,5 @@
 /** `hanzo-dev`: a conversation. @since 0.1.0 */
 import * as Effect from "effect/Effect"
-import * as Queue from "effect/Queue"
 import { agentLayer, optionsOf } from "../Compose.ts"
 import * as Conversation from "../Conversation.ts"
 import { command } from "../Entry.ts"
@@ -10,10 +9,10 @@ import * as Spec from "../Spec.ts"
 
 /** @since 0.1.0 @category constructors */
 export const converse = Effect.fn("Cli.converse")(function*(values: AgentValues) {
-  const interrupts = yield* Queue.unbounded<string>()
-  const prompter = yield* Prompter.make(interrupts)
+  const shared = yield* Prompter.shared
+  const prompter = yield* Prompter.make(shared)
   return yield* Effect.provide(
-    Conversation.execute(values, interrupts),
+    Conversation.execute(values, shared),
     agentLayer(optionsOf(values, [prompter]))
   )
 })
