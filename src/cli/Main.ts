@@ -20,6 +20,7 @@ const modules: Readonly<Record<string, () => Promise<Main>>> = {
   "start": async () => (await import("./commands/Start.ts")).main,
   "config show": async () => (await import("./commands/Config.ts")).show,
   "config path": async () => (await import("./commands/Config.ts")).path,
+  "vectors eval": async () => (await import("./commands/Vectors.ts")).evaluate,
   "completions": async () => (await import("./commands/Completions.ts")).main
 }
 

@@ -23,6 +23,10 @@ export const levelOf = (word: string | undefined): LogLevel.LogLevel =>
 export const make = (write: (line: string) => void): Logger.Logger<unknown, void> =>
   Logger.map(Logger.logfmtLogger, (line) => write(`${neutralise(line)}\n`))
 
+/** This logger in place of the default one. @since 0.1.0 @category layers */
+export const only = (logger: Logger.Logger<unknown, void>): Layer.Layer<never> =>
+  Logger.replace(Logger.defaultLogger, logger)
+
 const quietly = (write: () => void): void => {
   try {
     write()
@@ -40,7 +44,7 @@ export const layer: Layer.Layer<never, never, Environment> = Layer.unwrapEffect(
       quietly(() => place === undefined ? void writeSync(2, line) : appendFileSync(place, line, { mode: 0o600 }))
     )
     return Layer.merge(
-      Logger.replace(Logger.defaultLogger, logger),
+      only(logger),
       Logger.minimumLogLevel(levelOf(variable(environment, "HANZO_LOG_LEVEL")))
     )
   })

@@ -37,8 +37,8 @@ export type StdinKind = "terminal" | "file" | "pipe" | "socket"
 
 /** @since 0.1.0 @category models */
 export interface TerminalService {
-  /** Returns when the text has been handed to the system: a slow reader slows the writer. */
-  readonly out: (text: string) => Effect.Effect<void, TerminalError>
+  /** Returns when it has been handed to the system: a slow reader slows the writer. */
+  readonly out: (text: string | Uint8Array) => Effect.Effect<void, TerminalError>
   /** Best effort: what cannot be written to stderr is lost. */
   readonly err: (text: string) => Effect.Effect<void>
   readonly columns: Effect.Effect<number>
@@ -49,7 +49,9 @@ export interface TerminalService {
   readonly readAll: (
     limits: { readonly max_bytes: number; readonly first_byte_ms?: number }
   ) => Effect.Effect<Option.Option<string>, TerminalError>
-  /** Lines of stdin without their ends; ends with stdin. Not to be mixed with `readAll` and `readLine`. */
+  /** Stdin as it is read, an element a read; ends with it. Not to be mixed with the other readers. */
+  readonly bytes: Stream.Stream<Uint8Array, TerminalError>
+  /** Lines of stdin without their ends; ends with stdin. Not to be mixed with the other readers. */
   readonly lines: Stream.Stream<string, TerminalError>
   /** Asks a person on the terminal; several calls must not overlap. */
   readonly readLine: (prompt: string) => Effect.Effect<Line>
@@ -71,7 +73,7 @@ export interface TestTerminal {
 
 const describe = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
-const writeTo = (stream: NodeJS.WriteStream, text: string): Effect.Effect<void, TerminalError> =>
+const writeTo = (stream: NodeJS.WriteStream, text: string | Uint8Array): Effect.Effect<void, TerminalError> =>
   Effect.async((resume) => {
     stream.write(text, (error) => {
       if (error === undefined || error === null) return resume(Effect.void)
@@ -212,6 +214,13 @@ const ask = (prompt: string): Effect.Effect<Line> =>
     return Effect.sync(close)
   })
 
+const stdinBytes: Stream.Stream<Uint8Array, TerminalError> = Stream.suspend(() =>
+  Stream.fromAsyncIterable(process.stdin as AsyncIterable<Uint8Array>, readError)
+)
+
+const linesOf = <E>(bytes: Stream.Stream<Uint8Array, E>): Stream.Stream<string, E> =>
+  bytes.pipe(Stream.decodeText(), Stream.splitLines)
+
 /** @since 0.1.0 @category services */
 export class Terminal extends Context.Tag("@hanzo/dev/platform/Terminal")<Terminal, TerminalService>() {
   static readonly layer: Layer.Layer<Terminal> = Layer.sync(Terminal, () => {
@@ -220,7 +229,7 @@ export class Terminal extends Context.Tag("@hanzo/dev/platform/Terminal")<Termin
     process.stdout.on("error", ignore)
     process.stderr.on("error", ignore)
     return {
-      out: (text) => text === "" ? Effect.void : writeTo(process.stdout, text),
+      out: (text) => text.length === 0 ? Effect.void : writeTo(process.stdout, text),
       err: (text) => text === "" ? Effect.void : Effect.ignore(writeTo(process.stderr, text)),
       columns: Effect.sync(() => process.stdout.columns || process.stderr.columns || 80),
       stdin_kind: kindOf(),
@@ -234,12 +243,8 @@ export class Terminal extends Context.Tag("@hanzo/dev/platform/Terminal")<Termin
           }))
         )
       },
-      lines: Stream.suspend(() =>
-        Stream.fromAsyncIterable(process.stdin as AsyncIterable<Uint8Array>, readError).pipe(
-          Stream.decodeText(),
-          Stream.splitLines
-        )
-      ),
+      bytes: stdinBytes,
+      lines: linesOf(stdinBytes),
       readLine: ask
     }
   })
@@ -255,7 +260,7 @@ export class Terminal extends Context.Tag("@hanzo/dev/platform/Terminal")<Termin
               return new TerminalError({ reason: "closed", message: "write EPIPE" })
             }
             writes += 1
-            given.out?.push(text)
+            given.out?.push(typeof text === "string" ? text : new TextDecoder().decode(text))
             return Effect.void
           }),
         err: (text) => Effect.sync(() => void given.err?.push(text)),
@@ -271,7 +276,8 @@ export class Terminal extends Context.Tag("@hanzo/dev/platform/Terminal")<Termin
               new TerminalError({ reason: "too_large", message: `stdin holds more than ${max_bytes} bytes` })
             )
             : Effect.succeedSome(given.stdin),
-        lines: Stream.fromIterable([given.stdin ?? ""]).pipe(Stream.splitLines),
+        bytes: Stream.make(new TextEncoder().encode(given.stdin ?? "")),
+        lines: linesOf(Stream.make(new TextEncoder().encode(given.stdin ?? ""))),
         readLine: given.readLine ?? (() => Effect.succeed({ type: "end" }))
       }
     })

@@ -156,6 +156,24 @@ describe("commands as processes", () => {
     assert.strictEqual(listed.sessions.length, 3)
   })
 
+  it("the log goes to stderr or its file, never to stdout", () => {
+    const file = join(directory, "log.txt")
+    const argv = ["run", "-m", "scripted/echo", "--no-session", "hello"]
+    assert.strictEqual(run(argv, "", { HANZO_LOG_LEVEL: "all" }).out, "hello\n")
+    const logged = run(argv, "", { HANZO_LOG_LEVEL: "all", HANZO_LOG_FILE: file })
+    assert.deepEqual(logged, { code: 0, out: "hello\n", err: "" })
+  })
+
+  it("vectors eval answers line by line", () => {
+    const line = "{\"domain\":\"nowhere\",\"id\":\"1\",\"input\":1}\n"
+    const ran = run(["vectors", "eval"], `${line}nonsense\n${line}`)
+    assert.deepEqual([ran.code, ran.err], [0, ""])
+    const codes = ran.out.trimEnd().split("\n").map((each) =>
+      (JSON.parse(each) as { readonly error: { readonly code: string } }).error.code
+    )
+    assert.deepEqual(codes, ["unsupported", "bad_request", "unsupported"])
+  })
+
   it("no credential: exit 2, three lines that say what to do", () => {
     const ran = run(["run", "x"])
     assert.deepEqual([ran.code, ran.out], [2, ""])
