@@ -6,6 +6,7 @@
  */
 import { ApiError, type ApiErrorReason } from "../domain/Failure.ts"
 import type { ResponseError } from "../domain/ResponseEvent.ts"
+import { retryAfter } from "../domain/RetryAfter.ts"
 import type { JsonObject } from "../domain/Tool.ts"
 import { isMarkup, sanitise } from "./ErrorText.ts"
 import { asArray, asNumber, asObject, asText, isBlank, isObject, parse } from "./Json.ts"
@@ -315,7 +316,7 @@ const bodyText = (status: number, body: string): string => {
  */
 export const decodeError = (answer: ErrorAnswer): ApiError => {
   const complaint = complaintOf(parse(answer.body)) ?? { message: "" }
-  const asked = RetryAfter.fromHeaders(answer.headers, answer.now) ?? complaint.retry_after_ms ??
+  const asked = retryAfter(answer.headers, answer.now) ?? complaint.retry_after_ms ??
     RetryAfter.fromMessage(answer.body.slice(0, 4_096))
   const { reason, retryable } = judge(
     { ...complaint, message: complaint.message === "" ? answer.body : complaint.message, retry_after_ms: asked },

@@ -74,6 +74,9 @@ export interface HistoryOptions {
 /** Stands in for the result of a call that was never answered. @since 0.1.0 @category constants */
 export const noResult = "[no result recorded]"
 
+/** Stands in where a protocol wants a user turn and the conversation has none. @since 0.1.0 @category constants */
+export const continued = "[continued]"
+
 interface OpenCall {
   readonly call: Call
   result: Result | undefined

@@ -1,5 +1,5 @@
 /**
- * How long a provider asks to wait: headers first, then the body, then the words of the message.
+ * How long a provider asks to wait where its headers do not say: data of the body, then the words of the message.
  *
  * @since 0.1.0
  */
@@ -29,26 +29,6 @@ const phrase =
 export const fromMessage = (message: string): number | undefined => {
   const match = phrase.exec(message.slice(0, 8_192))
   return match?.[1] === undefined ? undefined : fromSpan(match[1])
-}
-
-/** Seconds (with a fraction too) or a date of RFC 9110, section 10.2.3; milliseconds, never negative. */
-const fromHeader = (value: string, now: number): number | undefined => {
-  const text = value.trim()
-  if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1_000)
-  const at = text === "" || /^[-+\d.]+$/.test(text) ? Number.NaN : Date.parse(text)
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now)
-}
-
-const fromMillis = (value: string): number | undefined =>
-  /^\s*\d+(\.\d+)?\s*$/.test(value) ? Math.ceil(Number(value)) : undefined
-
-/** `retry-after` before `retry-after-ms`; lower-case names. @since 0.1.0 @category decoding */
-export const fromHeaders = (headers: Readonly<Record<string, string>>, now: number): number | undefined => {
-  const date = headers["retry-after"]
-  const seconds = date === undefined ? undefined : fromHeader(date, now)
-  if (seconds !== undefined) return seconds
-  const millis = headers["retry-after-ms"]
-  return millis === undefined ? undefined : fromMillis(millis)
 }
 
 /** Waits that some bodies carry as data: `retryDelay: "12s"` of google.rpc.RetryInfo, `retry_after` in seconds. */

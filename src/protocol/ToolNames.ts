@@ -18,11 +18,20 @@ export const defaultLimit = 64
  */
 export const alias = (name: string, limit: number = defaultLimit, digits: 8 | 16 = 8): string => {
   if (name.length <= limit) return name
-  const characters = [...name]
-  if (characters.length <= limit) return name
-  const hash = sha256Hex(name).slice(0, Math.min(digits, limit - 1))
-  return `${characters.slice(0, limit - hash.length - 1).join("")}_${hash}`
+  return [...name].length <= limit ? name : marked(name, name, limit, digits)
 }
+
+/** The beginning of `text` and a mark that stands for `name`. */
+const marked = (text: string, name: string, limit: number, digits: 8 | 16): string => {
+  const hash = sha256Hex(name).slice(0, Math.min(digits, limit - 1))
+  return `${[...text].slice(0, limit - hash.length - 1).join("")}_${hash}`
+}
+
+const legal = /^[A-Za-z0-9_-]+$/
+
+/** A name that a model made up may have characters that no provider takes back. */
+const sendable = (name: string, limit: number, digits: 8 | 16): string =>
+  legal.test(name) ? alias(name, limit, digits) : marked(name.replace(/[^A-Za-z0-9_-]/gu, "_"), name, limit, digits)
 
 /**
  * `wire` gives the name to send for a canonical one, `names` maps what was sent back; it holds only names that differ.
@@ -36,8 +45,9 @@ export interface ToolNames {
 }
 
 /**
- * The aliases of one request. An alias that meets another name of the request takes 16 digits; the result does not
- * depend on the order of the names.
+ * The aliases of one request: of names that are too long, and of names with characters other than letters, digits, `_`
+ * and `-` (a call to a tool that never was). An alias that meets another name of the request takes 16 digits; the
+ * result does not depend on the order of the names.
  *
  * @since 0.1.0
  * @category constructors
@@ -46,17 +56,17 @@ export const make = (canonical: Iterable<string>, limit: number = defaultLimit):
   const all = new Set(canonical)
   const claims = new Map<string, number>()
   for (const name of all) {
-    const short = alias(name, limit)
+    const short = sendable(name, limit, 8)
     claims.set(short, (claims.get(short) ?? 0) + 1)
   }
   const toWire = new Map<string, string>()
   const names = new Map<string, string>()
   for (const name of all) {
-    const short = alias(name, limit)
+    const short = sendable(name, limit, 8)
     if (short === name) continue
-    const sent = (claims.get(short) ?? 0) > 1 ? alias(name, limit, 16) : short
+    const sent = (claims.get(short) ?? 0) > 1 ? sendable(name, limit, 16) : short
     toWire.set(name, sent)
     names.set(sent, name)
   }
-  return { wire: (name) => toWire.get(name) ?? alias(name, limit), names }
+  return { wire: (name) => toWire.get(name) ?? sendable(name, limit, 8), names }
 }

@@ -383,7 +383,7 @@ describe("retry-after", () => {
     ["a date", { "retry-after": new Date(now + 9_000).toUTCString() }, "", 9_000],
     ["a date in the past", { "retry-after": new Date(now - 9_000).toUTCString() }, "", 0],
     ["milliseconds", { "retry-after-ms": "250" }, "", 250],
-    ["both", { "retry-after": "1", "retry-after-ms": "900" }, "", 1_000],
+    ["both: the finer one", { "retry-after": "1", "retry-after-ms": "900" }, "", 900],
     ["rubbish", { "retry-after": "soon" }, "", undefined],
     ["negative", { "retry-after": "-5" }, "", undefined],
     ["rubbish, then milliseconds", { "retry-after": "soon", "retry-after-ms": "40" }, "", 40],

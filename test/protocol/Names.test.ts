@@ -27,6 +27,15 @@ describe("tool names (1.9)", () => {
     assert.strictEqual(ToolNames.alias("😀".repeat(64)), "😀".repeat(64))
   })
 
+  it("characters that no provider takes are replaced, with a mark, and mapped back", () => {
+    const table = ToolNames.make(["functions.bash", "functions_bash", ""])
+    const sent = `functions_bash_${sha("functions.bash").slice(0, 8)}`
+    assert.strictEqual(table.wire("functions.bash"), sent)
+    assert.strictEqual(table.names.get(sent), "functions.bash")
+    assert.strictEqual(table.wire("functions_bash"), "functions_bash")
+    assert.match(table.wire(""), /^_[0-9a-f]{8}$/)
+  })
+
   it("an alias that meets another name takes 16 hex, and both map back", () => {
     const long = "a".repeat(70)
     const squatter = ToolNames.alias(long)

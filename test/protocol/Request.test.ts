@@ -642,6 +642,19 @@ describe("tools", () => {
     assert.strictEqual(encode(C, { messages, tools: [tool("f")] }).names.size, 0)
   })
 
+  it("A: a history with calls but no tools (a summary) names them, and none may be called", () => {
+    const made = body(A, { messages: [user("q"), assistant(call("c", "f", "{}")), result("c", "x"), user("sum up")] })
+    assert.deepStrictEqual(made["tools"], [{ name: "f", input_schema: { type: "object", properties: {} } }])
+    assert.deepStrictEqual(made["tool_choice"], { type: "none" })
+    assert.notProperty(body(A, { messages }), "tools")
+  })
+
+  it("R: an input is never empty", () => {
+    assert.deepStrictEqual(messagesOf(R, { messages: [system("s")] }), [
+      { type: "message", role: "user", content: [{ type: "input_text", text: "[continued]" }] }
+    ])
+  })
+
   it("a tool defined twice is sent once", () => {
     for (const name of all) {
       assert.strictEqual(list(body(name, { messages, tools: [tool("f"), tool("f")] })["tools"]).length, 1)

@@ -167,6 +167,26 @@ describe("Responses: items", () => {
     assert.deepStrictEqual(usesOf(d).map((use) => use.arguments), ["{\"a\":1}"])
   })
 
+  it("two calls that share one id are two calls (17, 41; 2.7)", () => {
+    const d = run(
+      created,
+      ...callItem(0, "fc_1", "call_1", "f", "{\"a\":1}"),
+      ...callItem(1, "fc_2", "call_1", "f", "{\"a\":2}"),
+      completed([fn("fc_1", "call_1", "f", "{\"a\":1}"), fn("fc_2", "call_1", "f", "{ \"a\": 2 }")])
+    )
+    assert.deepStrictEqual(usesOf(d).map((use) => [use.id, use.input]), [["call_1", { a: 1 }], ["call_1_2", { a: 2 }]])
+  })
+
+  it("a call confirmed with other spacing is the same call", () => {
+    const d = run(
+      created,
+      ...callItem(0, "fc_1", "call_1", "f", "{\"a\":1}"),
+      itemDone(1, fn("fc_2", "call_1", "f", "{ \"a\": 1 }")),
+      completed()
+    )
+    assert.strictEqual(usesOf(d).length, 1)
+  })
+
   it("arguments only in arguments.done are delivered once (invariant 5)", () => {
     const d = run(
       created,

@@ -5,10 +5,11 @@
  */
 import type { FilePart, ImagePart } from "../../domain/Message.ts"
 import type { Effort } from "../../domain/StreamEvent.ts"
-import type { JsonObject } from "../../domain/Tool.ts"
+import type { JsonObject, ToolDef } from "../../domain/Tool.ts"
 import * as CallIds from "../CallIds.ts"
 import {
   type Call,
+  continued,
   type Entry,
   type History,
   type InputPart,
@@ -23,9 +24,6 @@ import { fileText, fit, placeholder } from "../Media.ts"
 import type { EncodedRequest, EncodeInput } from "../Protocol.ts"
 import type { ToolNames } from "../ToolNames.ts"
 import { namesOf, repairSchema, unique } from "../Tools.ts"
-
-/** Stands in where the protocol wants a user turn and the conversation has none. @since 0.1.0 @category constants */
-export const continued = "[continued]"
 
 /** Answer limit of a model of which nothing is known, in tokens. @since 0.1.0 @category constants */
 export const defaultMaxTokens = 32_000
@@ -237,8 +235,7 @@ const alternating = (turns: ReadonlyArray<Turn>): Array<Turn> => {
     if (last?.role === turn.role) last.content.push(...turn.content)
     else out.push(turn)
   }
-  const first = out.find((turn) => turn.role !== "system")
-  if (first?.role !== "user") out.unshift({ role: "user", content: [text(continued)] })
+  if (out[0]?.role !== "user") out.unshift({ role: "user", content: [text(continued)] })
   const last = out.findLast((turn) => turn.role !== "system")
   if (last?.role === "assistant") out.push({ role: "user", content: [text(continued)] })
   // results lead their turn
@@ -313,6 +310,21 @@ const sampling = (input: EncodeInput, thinking: Thinking, lossiness: Lossiness.L
   return out
 }
 
+/** A history with calls must come with tools; where none are offered, the ones it names are, and none may be called. */
+const offered = (
+  input: EncodeInput,
+  history: History,
+  lossiness: Lossiness.Lossiness
+): ReadonlyArray<ToolDef> => {
+  if (input.tools.length > 0) return unique(input.tools, lossiness)
+  const names = new Set(
+    history.entries.flatMap((entry) =>
+      entry.kind === "assistant" ? entry.parts.flatMap((part) => part.type === "tool_call" ? [part.name] : []) : []
+    )
+  )
+  return [...names].map((name) => ({ name, description: "", input_schema: {} }))
+}
+
 /** @since 0.1.0 @category encoding */
 export const encodeRequest = (input: EncodeInput): EncodedRequest => {
   const lossiness = Lossiness.make()
@@ -321,7 +333,7 @@ export const encodeRequest = (input: EncodeInput): EncodedRequest => {
   const maxTokens = maxTokensOf(input, lossiness)
   const thinking = thinkingOf(input, history, maxTokens, lossiness)
 
-  const tools = unique(input.tools, lossiness).map((tool): Block => ({
+  const tools = offered(input, history, lossiness).map((tool): Block => ({
     name: names.wire(tool.name),
     ...(tool.description === "" ? {} : { description: tool.description }),
     input_schema: repairSchema(tool.input_schema, tool.name, lossiness)
@@ -333,7 +345,9 @@ export const encodeRequest = (input: EncodeInput): EncodedRequest => {
   // a sequence of nothing but white space is refused
   const stop = (input.stop ?? []).filter((sequence) => !isBlank(sequence))
   const local = (input.stop ?? []).filter((sequence) => isBlank(sequence) && sequence !== "")
-  const choice = toolChoice(input, thinking, names, lossiness)
+  const choice = input.tools.length === 0 && tools.length > 0
+    ? { type: "none" }
+    : toolChoice(input, thinking, names, lossiness)
   return {
     body: {
       model: input.model,

@@ -6,7 +6,16 @@
 import type { JsonObject } from "../../domain/Tool.ts"
 import { cacheKey } from "../CacheKey.ts"
 import * as CallIds from "../CallIds.ts"
-import { type Entry, type History, type InputPart, normalise, originOf, type Result, type Thought } from "../History.ts"
+import {
+  continued,
+  type Entry,
+  type History,
+  type InputPart,
+  normalise,
+  originOf,
+  type Result,
+  type Thought
+} from "../History.ts"
 import * as Lossiness from "../Lossiness.ts"
 import { dataUrl, fit, imageUrl } from "../Media.ts"
 import type { EncodedRequest, EncodeInput } from "../Protocol.ts"
@@ -107,8 +116,8 @@ const inputOf = (
   input: EncodeInput,
   names: ToolNames,
   lossiness: Lossiness.Lossiness
-): Array<Wire> =>
-  history.entries.flatMap((entry): Array<Wire> => {
+): Array<Wire> => {
+  const items = history.entries.flatMap((entry): Array<Wire> => {
     switch (entry.kind) {
       case "system":
         return [{ type: "message", role: "developer", content: [{ type: "input_text", text: entry.text }] }]
@@ -122,6 +131,10 @@ const inputOf = (
         return entry.results.map((result) => resultItem(result, input, lossiness))
     }
   })
+  return items.length > 0
+    ? items
+    : [{ type: "message", role: "user", content: [{ type: "input_text", text: continued }] }]
+}
 
 // Choice
 

@@ -17,7 +17,7 @@ import {
   ReasoningWriter
 } from "../EventBuilder.ts"
 import { decodeWhole, makeDecoder, type Reader } from "../Frames.ts"
-import { asArray, asIndex, asObject, asText, isBlank, isObject } from "../Json.ts"
+import { asArray, asIndex, asObject, asText, isBlank, isObject, parse } from "../Json.ts"
 import type { DecodeOptions, StreamDecoder } from "../Protocol.ts"
 import { fromResponses } from "../Usage.ts"
 
@@ -33,6 +33,9 @@ const text = (value: unknown): string => typeof value === "string" ? value : ""
 /** What `whole` has beyond `sent`; nothing when they disagree, since what was sent cannot be taken back. */
 const rest = (whole: string, sent: string): string => whole.startsWith(sent) ? whole.slice(sent.length) : ""
 
+const argumentsOf = (kind: "function" | "custom", item: JsonObject): string =>
+  text(kind === "custom" ? item["input"] : item["arguments"])
+
 const statusOf = (item: JsonObject): ItemEnd => item["status"] === "incomplete" ? "incomplete" : "completed"
 
 class ResponseReader implements Reader {
@@ -41,6 +44,8 @@ class ResponseReader implements Reader {
   readonly #byId = new Map<string, Slot>()
   readonly #byCall = new Map<string, Slot>()
   readonly #slots: Array<Slot> = []
+  /** Calls under an id that another call has, until it is clear whether they are the same. */
+  readonly #again: Array<JsonObject> = []
   /** Where deltas go whose own item is of another kind or has ended. */
   readonly #strays = new Map<string, Slot>()
   #refused = false
@@ -155,6 +160,7 @@ class ResponseReader implements Reader {
       counts.set(type, nth + 1)
       this.#done(this.#same(item, type, nth) ?? this.#open(item, undefined), item, status === "completed")
     }
+    this.#resolveAgain()
     switch (status) {
       case "incomplete": {
         const reason = asText(asObject(response["incomplete_details"])?.["reason"])
@@ -306,6 +312,41 @@ class ResponseReader implements Reader {
     writer.arguments(rest(whole, writer.received))
   }
 
+  /** The same call confirmed is one call; another call under a used id is a call of its own (rows 9 and 41). */
+  #saidAgain(writer: CallWriter, item: JsonObject): void {
+    const whole = argumentsOf(writer.kind, item)
+    const same = (asText(item["name"]) ?? writer.name) === writer.name
+    if (isBlank(whole) && same) return
+    if (same && sameArguments(writer.received, whole)) return writer.settle()
+    if (same && !writer.ended && isBlank(writer.received)) {
+      this.#complete(writer, whole)
+      return writer.settle()
+    }
+    this.#again.push(item)
+  }
+
+  #resolveAgain(): void {
+    const known = this.#slots.flatMap(({ writer }) => writer instanceof CallWriter ? [writer] : [])
+    for (const item of this.#again.splice(0)) {
+      const callId = asText(item["call_id"])
+      const name = asText(item["name"])
+      const type = text(item["type"])
+      const kind = type === "custom_tool_call" ? "custom" : "function"
+      const whole = argumentsOf(kind, item)
+      if (known.some((call) => call.name === name && sameArguments(call.received, whole))) continue
+      const first = callId === undefined ? undefined : this.#byCall.get(callId)?.writer
+      if (first instanceof CallWriter && !first.ended && first.name === name && whole.startsWith(first.received)) {
+        this.#complete(first, whole)
+        first.settle()
+        continue
+      }
+      const another = this.builder.call({ kind, itemId: asText(item["id"]), callId, name })
+      another.arguments(whole)
+      another.settle()
+      known.push(another)
+    }
+  }
+
   #textDone(data: JsonObject, kind: "text" | "refusal"): void {
     const whole = text(data[kind])
     if (whole === "" || this.#slot(data)?.writer.ended === true) return
@@ -337,7 +378,8 @@ class ResponseReader implements Reader {
    * The item as the upstream has it at the end: what is in it and was not said is said now, once. Unless `final`, an
    * item that does not call itself completed stays open, for the terminal to say what became of it.
    */
-  #done({ writer }: Slot, item: JsonObject, final = true): void {
+  #done({ muted, writer }: Slot, item: JsonObject, final = true): void {
+    if (writer instanceof CallWriter && (muted || writer.ended)) return this.#saidAgain(writer, item)
     if (writer.ended) return
     const ends = final || item["status"] === "completed"
     if (writer instanceof MessageWriter) {
@@ -364,13 +406,22 @@ class ResponseReader implements Reader {
     }
     if (writer instanceof CallWriter) {
       writer.identify({ name: asText(item["name"]), callId: asText(item["call_id"]) })
-      this.#complete(writer, text(writer.kind === "custom" ? item["input"] : item["arguments"]))
+      this.#complete(writer, argumentsOf(writer.kind, item))
       if (item["status"] === "incomplete") return writer.end("incomplete")
       return ends ? writer.settle() : undefined
     }
     if (writer instanceof OpaqueWriter) writer.replace(item)
     writer.end()
   }
+}
+
+/** Are the arguments the same, however they are spaced? */
+const sameArguments = (a: string, b: string): boolean => a === b || canonical(a) === canonical(b)
+
+const canonical = (args: string): string => {
+  if (isBlank(args)) return "{}"
+  const value = parse(args)
+  return value === undefined ? args : JSON.stringify(value)
 }
 
 /** @since 0.1.0 @category decoding */
