@@ -82,12 +82,9 @@ const typeName = (node: Document.Node): string =>
   ]
 
 const wanted = (types: ReadonlyArray<AST.AST>): string => {
-  const literals = types.filter(AST.isLiteral)
-  if (literals.length === types.length && literals.length > 0) {
-    return `one of ${literals.map((literal) => JSON.stringify(literal.literal)).join(", ")}`
-  }
-  return types.map((type) => {
-    const base = AST.isRefinement(type) ? refinementBase(type) : type
+  const literals = types.filter(AST.isLiteral).map((literal) => JSON.stringify(literal.literal))
+  const others = types.filter((type) => !AST.isLiteral(type)).map((type) => {
+    const base = refinementBase(type)
     return AST.isStringKeyword(base)
       ? "a text"
       : AST.isNumberKeyword(base)
@@ -97,7 +94,8 @@ const wanted = (types: ReadonlyArray<AST.AST>): string => {
       : AST.isTupleType(base)
       ? "an array"
       : "an object"
-  }).join(" or ")
+  })
+  return [...(literals.length === 0 ? [] : [`one of ${literals.join(", ")}`]), ...others].join(" or ")
 }
 
 const refinementBase = (ast: AST.AST): AST.AST => AST.isRefinement(ast) ? refinementBase(ast.from) : ast

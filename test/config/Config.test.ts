@@ -75,7 +75,7 @@ describe("4.5 warnings and 4.6 errors", () => {
       ["{\"hooks\": {}}", ["error wrong_type hooks 1:11"]],
       ["{\"hooks\": [1, null]}", ["error wrong_type hooks.0 1:12", "error wrong_type hooks.1 1:15"]],
       ["{\"mcp_servers\": {\"a\": []}}", ["error wrong_type mcp_servers.a 1:23"]],
-      ["{\"sandbox\": {\"mode\": \"off\", \"mode\": \"on\"}}", ["warning duplicate_key sandbox.mode 1:29"]],
+      ["{\"auth\": {\"a\": {\"b\": 1, \"b\": 2}}}", ["warning duplicate_key auth.a.b 1:25"]],
       ["{\"permissions\": {\"read\": \"ALLOW\"}}", ["error invalid_value permissions.read 1:26"]],
       ["{\"permissions\": {\"read\": \"ask\"}}", ["error invalid_value permissions.read 1:26"]],
       ["{\"permissions\": {\"read\": null}}", ["error wrong_type permissions.read 1:26"]],
@@ -213,7 +213,7 @@ describe("4.3 merge", () => {
   const settings = FastCheck.record({
     model: FastCheck.option(FastCheck.string()),
     env: FastCheck.dictionary(FastCheck.string(), FastCheck.string(), { maxKeys: 4 }),
-    sandbox: FastCheck.dictionary(FastCheck.string(), FastCheck.jsonValue({ maxDepth: 2 }), { maxKeys: 4 }),
+    auth: FastCheck.dictionary(FastCheck.string(), FastCheck.jsonValue({ maxDepth: 2 }), { maxKeys: 4 }),
     permissions: FastCheck.dictionary(FastCheck.string(), FastCheck.constantFrom("allow", "deny", "prompt"), {
       maxKeys: 4
     })
