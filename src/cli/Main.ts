@@ -21,6 +21,7 @@ const modules: Readonly<Record<string, () => Promise<Main>>> = {
   "config show": async () => (await import("./commands/Config.ts")).show,
   "config path": async () => (await import("./commands/Config.ts")).path,
   "vectors eval": async () => (await import("./commands/Vectors.ts")).evaluate,
+  "vectors check": async () => (await import("./commands/Vectors.ts")).check,
   "completions": async () => (await import("./commands/Completions.ts")).main
 }
 
