@@ -43,7 +43,14 @@ const rules: ReadonlyArray<readonly [RegExp, string]> = [
 export const maskSecrets = (text: string): string =>
   rules.reduce((masked, [pattern, by]) => masked.replace(pattern, by), text)
 
-const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: "\"", apos: "'", nbsp: " " }
+const entities: ReadonlyMap<string, string> = new Map([
+  ["amp", "&"],
+  ["lt", "<"],
+  ["gt", ">"],
+  ["quot", "\""],
+  ["apos", "'"],
+  ["nbsp", " "]
+])
 
 /** Is it markup rather than the words of an API? @since 0.1.0 @category combinators */
 export const isMarkup = (text: string): boolean => /^\s*(?:<!doctype|<html|<\?xml|<head|<body)/i.test(text)
@@ -55,7 +62,7 @@ export const stripMarkup = (page: string): string =>
     .replace(/<(script|style|noscript|svg)\b[\s\S]*?(?:<\/\1\s*>|$)/gi, " ")
     .replace(/<[^>]*(?:>|$)/g, " ")
     .replace(/&(#x?[0-9a-f]+|[a-z]+);/gi, (whole, name: string) => {
-      if (!name.startsWith("#")) return entities[name.toLowerCase()] ?? whole
+      if (!name.startsWith("#")) return entities.get(name.toLowerCase()) ?? whole
       const code = /^#x/i.test(name) ? Number.parseInt(name.slice(2), 16) : Number.parseInt(name.slice(1), 10)
       return Number.isInteger(code) && code > 31 && code <= 0x10ffff ? String.fromCodePoint(code) : " "
     })

@@ -64,7 +64,7 @@ const quotaWords =
   /credit balance is too low|insufficient (?:balance|credit|quota|fund)|out of credits?|requires more credits|billing (?:hard )?limit|exceeded your current quota|payment required|no (?:remaining )?credits|arrears|usage limit (?:has been )?reached/i
 
 /** Codes and types that say it all, whatever the status. */
-const byCode: Readonly<Record<string, ApiErrorReason>> = {
+const byCode: ReadonlyMap<string, ApiErrorReason> = new Map(Object.entries<ApiErrorReason>({
   overloaded_error: "overloaded",
   overloaded: "overloaded",
   server_is_overloaded: "overloaded",
@@ -125,7 +125,7 @@ const byCode: Readonly<Record<string, ApiErrorReason>> = {
   cyber_policy: "refused",
   policy_violation: "refused",
   moderation: "refused"
-}
+}))
 
 const overloadWords =
   /\boverloaded\b|over capacity|at capacity|temporarily unavailable|server is busy|model is (?:loading|busy)/i
@@ -172,6 +172,21 @@ export const retryableReason = (reason: ApiErrorReason): boolean => waits.has(re
 
 const lower = (text: string | undefined): string => (text ?? "").toLowerCase()
 
+/** A code is more exact where the status is general; it does not turn a refusal of the request into one to repeat. */
+const refine = (plain: ApiErrorReason, known: ApiErrorReason | undefined): ApiErrorReason => {
+  if (known === undefined) return plain
+  switch (plain) {
+    case "bad_request":
+      return known === "server" ? plain : known
+    case "server":
+      return known === "overloaded" || known === "rate_limited" ? known : plain
+    case "rate_limited":
+      return known === "overloaded" ? known : plain
+    default:
+      return plain
+  }
+}
+
 /**
  * Reason and whether a retry may help. `status` is the answer's own, or the one named in the body; absent in a stream,
  * where an inner code that is not known means `stream_error`, which is retried.
@@ -184,7 +199,7 @@ export const judge = (complaint: Complaint, status: number | undefined): Judgeme
   const message = complaint.message.slice(0, 8_192)
   const final = (reason: ApiErrorReason): Judgement => ({ reason, retryable: retryableReason(reason) })
   if (overflowCode.test(code ?? "") || overflowCode.test(type ?? "")) return final("context_too_long")
-  const known = byCode[lower(code)] ?? byCode[lower(type)]
+  const known = byCode.get(lower(code)) ?? byCode.get(lower(type))
   const limited = status === 429 || known === "rate_limited"
   if (quotaCode.test(code ?? "") || quotaCode.test(type ?? "")) return final("quota")
   // "exceeded your current quota" with a wait is a limit by the minute
@@ -196,15 +211,7 @@ export const judge = (complaint: Complaint, status: number | undefined): Judgeme
     if (overflow.some((pattern) => pattern.test(message))) return final("context_too_long")
   }
   if (own !== undefined && own >= 400) {
-    const plain = byStatus(own, `${code ?? ""} ${type ?? ""} ${message}`)
-    // the code is more exact where the status is general
-    if (known !== undefined && (plain === "bad_request" || plain === "server" || plain === "rate_limited")) {
-      if (plain === "bad_request" && known === "server") return final(plain)
-      if (plain === "rate_limited" && known !== "overloaded") return final(plain)
-      if (plain === "server" && known !== "overloaded" && known !== "rate_limited") return final(plain)
-      return final(known)
-    }
-    return final(plain)
+    return final(refine(byStatus(own, `${code ?? ""} ${type ?? ""} ${message}`), known))
   }
   if (known !== undefined) return final(known)
   // a 2xx or 3xx that holds nothing of the protocol

@@ -438,7 +438,9 @@ describe("Chat Completions: endings (section 7)", () => {
     ["SAFETY", "incomplete/refusal"],
     ["error", "failed/stream_error"],
     ["insufficient_system_resource", "failed/overloaded"],
-    ["brand_new", "completed/end_turn"]
+    ["brand_new", "completed/end_turn"],
+    ["constructor", "completed/end_turn"],
+    ["__proto__", "completed/end_turn"]
   ]
   for (const [reason, expected] of table) {
     it(`finish_reason ${reason} without calls`, () => {

@@ -220,6 +220,7 @@ describe("errors by status and body (section 7)", () => {
     ["405", 405, "", "bad_request", false],
     ["a 200 that is HTML", 200, "<html><body>login</body></html>", "invalid_response", false],
     ["a 200 with an error of a gateway", 200, { error: { code: 429, message: "slow down" } }, "rate_limited", true],
+    ["a code that every object has", 400, o("x", "constructor", "__proto__"), "bad_request", false],
     ["302", 302, "", "invalid_response", false]
   ]
   for (const [name, status, body, reason, retryable] of table) {

@@ -7,16 +7,14 @@ import type { SseFrame } from "../../codec/Sse.ts"
 import type { ResponseEvent } from "../../domain/ResponseEvent.ts"
 import type { JsonObject } from "../../domain/Tool.ts"
 import { errorWithin, responseError } from "../Errors.ts"
-import {
-  type CallWriter,
-  EventBuilder,
-  type MessageWriter,
-  type OpaqueWriter,
-  type ReasoningWriter
-} from "../EventBuilder.ts"
+import type { CallWriter } from "../CallWriter.ts"
+import { EventBuilder } from "../EventBuilder.ts"
 import { decodeWhole, makeDecoder, type Reader } from "../Frames.ts"
+import type { OpaqueWriter } from "../ItemWriter.ts"
 import { asArray, asIndex, asObject, asText, isObject, isWholeObject, parse } from "../Json.ts"
+import type { MessageWriter } from "../MessageWriter.ts"
 import type { DecodeOptions, StreamDecoder } from "../Protocol.ts"
+import type { ReasoningWriter } from "../ReasoningWriter.ts"
 import { type AnthropicCounts, fromAnthropic, mergeAnthropic } from "../Usage.ts"
 
 /** A content block of the upstream and the item it becomes; text and thinking become one with their first delta. */

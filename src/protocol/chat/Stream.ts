@@ -7,16 +7,20 @@ import type { SseFrame } from "../../codec/Sse.ts"
 import type { ResponseEvent } from "../../domain/ResponseEvent.ts"
 import type { JsonObject } from "../../domain/Tool.ts"
 import { complaintOf, errorWithin, ownError, responseError } from "../Errors.ts"
-import { EventBuilder, type MessageWriter, type ReasoningWriter } from "../EventBuilder.ts"
+import { EventBuilder } from "../EventBuilder.ts"
 import { decodeWhole, makeDecoder, type Reader } from "../Frames.ts"
 import { asArray, asObject, asText, isObject } from "../Json.ts"
+import type { MessageWriter } from "../MessageWriter.ts"
 import type { DecodeOptions, StreamDecoder } from "../Protocol.ts"
+import type { ReasoningWriter } from "../ReasoningWriter.ts"
 import { fromChat } from "../Usage.ts"
 import { callSignatureField, detailsField, mergeDetails, type Thought, thoughtOf } from "./Reasoning.ts"
 import { ToolFragments } from "./ToolFragments.ts"
 
+type Finish = "stop" | "tools" | "length" | "filter" | "error" | "overloaded"
+
 /** Finish reasons in use, in lower case; what is not here is `completed`, with a trace in the events. */
-const finishes: Readonly<Record<string, "stop" | "tools" | "length" | "filter" | "error" | "overloaded">> = {
+const finishes: ReadonlyMap<string, Finish> = new Map(Object.entries<Finish>({
   stop: "stop",
   end_turn: "stop",
   eos: "stop",
@@ -48,7 +52,7 @@ const finishes: Readonly<Record<string, "stop" | "tools" | "length" | "filter" |
   abort: "error",
   malformed_function_call: "error",
   insufficient_system_resource: "overloaded"
-}
+}))
 
 class ChunkReader implements Reader {
   readonly builder: EventBuilder
@@ -106,7 +110,7 @@ class ChunkReader implements Reader {
     if (this.#finish === undefined) return
     this.#sealReasoning()
     this.#calls.release()
-    const kind = finishes[this.#finish.toLowerCase()]
+    const kind = finishes.get(this.#finish.toLowerCase())
     if (kind === undefined) this.builder.opaque(null, JSON.stringify({ finish_reason: this.#finish }))
     switch (kind) {
       case "length":
@@ -167,7 +171,7 @@ class ChunkReader implements Reader {
     // some servers count inside the choice that ends the answer
     this.#count(choice["usage"])
     const error = asObject(choice["error"])
-    if (error !== undefined && finishes[finish.toLowerCase()] === "error") {
+    if (error !== undefined && finishes.get(finish.toLowerCase()) === "error") {
       this.builder.fail(responseError(complaintOf(error) ?? { message: "" }))
     }
   }

@@ -5,7 +5,8 @@
  * @since 0.1.0
  */
 import type { JsonObject } from "../../domain/Tool.ts"
-import type { CallWriter, EventBuilder } from "../EventBuilder.ts"
+import type { CallWriter } from "../CallWriter.ts"
+import type { EventBuilder } from "../EventBuilder.ts"
 import { asIndex, asObject, asText, isBlank, isObject } from "../Json.ts"
 
 interface Call {

@@ -7,18 +7,14 @@ import type { SseFrame } from "../../codec/Sse.ts"
 import type { ResponseEvent } from "../../domain/ResponseEvent.ts"
 import type { JsonObject } from "../../domain/Tool.ts"
 import { complaintOf, errorWithin, responseError } from "../Errors.ts"
-import {
-  CallWriter,
-  EventBuilder,
-  type ItemEnd,
-  type ItemWriter,
-  MessageWriter,
-  OpaqueWriter,
-  ReasoningWriter
-} from "../EventBuilder.ts"
+import { CallWriter } from "../CallWriter.ts"
+import { EventBuilder } from "../EventBuilder.ts"
 import { decodeWhole, makeDecoder, type Reader } from "../Frames.ts"
+import { type ItemEnd, type ItemWriter, OpaqueWriter } from "../ItemWriter.ts"
 import { asArray, asIndex, asObject, asText, isBlank, isObject, parse } from "../Json.ts"
+import { MessageWriter } from "../MessageWriter.ts"
 import type { DecodeOptions, StreamDecoder } from "../Protocol.ts"
+import { ReasoningWriter } from "../ReasoningWriter.ts"
 import { fromResponses } from "../Usage.ts"
 
 /** An item of the upstream. `muted`: another item has the same call; its fragments would be said twice. */
