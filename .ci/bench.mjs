@@ -39,13 +39,22 @@ for (const name of names) {
   for (const r of results) {
     if (!r.ok) missed++
     process.stdout.write(
-      `  ${r.ok ? "ok  " : "MISS"} ${r.name.padEnd(64)} ${String(r.value).padStart(10)} ${r.unit.padEnd(6)} (${target(r.target)})${
-        r.peer === undefined ? "" : `  vs ${r.peer}`
-      }\n`
+      `  ${r.ok ? "ok  " : "MISS"} ${r.name.padEnd(64)} ${String(r.value).padStart(10)} ${r.unit.padEnd(6)} (${
+        target(r.target)
+      })${r.peer === undefined ? "" : `  vs ${r.peer}`}\n`
     )
   }
   mkdirSync(join(root, "bench", "results"), { recursive: true })
-  const machine = { node: process.versions.node, platform: platform(), arch: arch(), cpus: cpus().length, memory_gib: Math.round(totalmem() / 2 ** 30) }
-  writeFileSync(join(root, "bench", "results", `${name}.json`), JSON.stringify({ name, machine, results }, null, 2) + "\n")
+  const machine = {
+    node: process.versions.node,
+    platform: platform(),
+    arch: arch(),
+    cpus: cpus().length,
+    memory_gib: Math.round(totalmem() / 2 ** 30)
+  }
+  writeFileSync(
+    join(root, "bench", "results", `${name}.json`),
+    JSON.stringify({ name, machine, results }, null, 2) + "\n"
+  )
 }
 process.exit(missed === 0 ? 0 : 1)

@@ -1,42 +1,66 @@
 // Builds dist/bin (the bundled command line) and dist/lib (unbundled modules with type declarations).
 import * as esbuild from "esbuild"
 import { spawnSync } from "node:child_process"
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
 import { createRequire } from "node:module"
 import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { warmUp } from "./warm-up.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const bin = join(root, "dist", "bin")
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 
-rmSync(join(root, "dist"), { recursive: true, force: true })
+// Everything is made beside `dist` and put in its place at the end: a failed build leaves the old one whole.
+const stage = join(root, ".cache", `dist-${process.pid}`)
+const bin = join(stage, "bin")
+rmSync(stage, { recursive: true, force: true })
+mkdirSync(bin, { recursive: true })
 
-await esbuild.build({
+/** @type {esbuild.BuildOptions} */
+const bundle = {
   absWorkingDir: root,
-  entryPoints: { "hanzo-dev": "src/main.ts" },
   outdir: bin,
   bundle: true,
-  splitting: true,
-  format: "esm",
+  format: "cjs",
   platform: "node",
   target: "node20.18",
   minify: true,
-  keepNames: false,
+  charset: "ascii",
   legalComments: "none",
-  chunkNames: "chunks/[name]-[hash]",
-  external: ["@photostructure/sqlite", "node:sqlite"],
-  // its CommonJS build loads its parts in a way that no bundler follows
+  // Loaded by a few commands, or at all only on some versions of Node: they stay packages of their own.
+  external: ["@photostructure/sqlite", "node:sqlite", "linkedom", "turndown", "@mozilla/readability"],
+  // Its CommonJS build loads its parts in a way that no bundler follows.
   alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
-  define: { __HANZO_VERSION__: JSON.stringify(version) },
-  banner: { js: "import { createRequire as __cr } from \"node:module\"; const require = __cr(import.meta.url);" },
+  supported: { "dynamic-import": false },
+  banner: { js: "const __module_url = require(\"node:url\").pathToFileURL(__filename).href;" },
   logLevel: "warning"
-})
+}
+const define = { __HANZO_VERSION__: JSON.stringify(version), "import.meta.url": "__module_url" }
+await Promise.all([
+  esbuild.build({
+    ...bundle,
+    entryPoints: { "hanzo-dev": "src/main.ts" },
+    external: [...bundle.external, "./cli/Main.ts"],
+    define: { ...define, __HANZO_COMMANDS__: "\"commands.js\"" }
+  }),
+  esbuild.build({ ...bundle, entryPoints: { commands: "src/cli/Main.ts" }, define })
+])
+// The package is ES modules; these two are scripts, which start faster.
+writeFileSync(join(bin, "package.json"), "{ \"type\": \"commonjs\" }\n")
 chmodSync(join(bin, "hanzo-dev.js"), 0o755)
 
 // The shell grammar is data beside the code (src/platform/ShellGrammar.ts looks for it here).
 const { resolve } = createRequire(import.meta.url)
-const grammar = join(root, "dist", "grammar")
+const grammar = join(stage, "grammar")
 mkdirSync(grammar)
 for (const file of ["web-tree-sitter/web-tree-sitter.wasm", "tree-sitter-bash/tree-sitter-bash.wasm"]) {
   copyFileSync(resolve(file), join(grammar, basename(file)))
@@ -45,10 +69,16 @@ for (const file of ["web-tree-sitter/web-tree-sitter.wasm", "tree-sitter-bash/tr
 const tsc = spawnSync(process.execPath, [
   join(root, "node_modules", "typescript", "bin", "tsc"),
   "-p",
-  join(root, ".ci", "tsconfig.build.json")
+  join(root, ".ci", "tsconfig.build.json"),
+  "--outDir",
+  join(stage, "lib")
 ], {
   cwd: root,
   stdio: "inherit"
 })
 if (tsc.status !== 0) process.exit(tsc.status ?? 1)
-if (!existsSync(join(root, "dist", "lib", "index.js"))) process.exit(1)
+if (!existsSync(join(stage, "lib", "index.js"))) process.exit(1)
+
+rmSync(join(root, "dist"), { recursive: true, force: true })
+renameSync(stage, join(root, "dist"))
+await warmUp(join(root, "dist", "bin", "hanzo-dev.js"))

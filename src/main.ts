@@ -5,7 +5,11 @@
  *
  * @since 0.1.0
  */
+import type * as Commands from "./cli/Main.ts"
+
 declare const __HANZO_VERSION__: string | undefined
+/** Set by the build of the program, where the commands are one compiled file beside this one. */
+declare const __HANZO_COMMANDS__: string | undefined
 
 const argv = process.argv.slice(2)
 
@@ -18,6 +22,14 @@ const answer = (stream: NodeJS.WriteStream, text: string, code: number): void =>
 
 const version = (): void =>
   answer(process.stdout, `${typeof __HANZO_VERSION__ === "string" ? __HANZO_VERSION__ : "0.0.0"}\n`, 0)
+
+const commands = async (): Promise<typeof Commands> => {
+  if (typeof __HANZO_COMMANDS__ === "string") {
+    const { load } = await import("./platform/CompiledModule.ts")
+    return load(__HANZO_COMMANDS__) as typeof Commands
+  }
+  return import("./cli/Main.ts")
+}
 
 const main = async (): Promise<void> => {
   const { check } = await import("./cli/Check.ts")
@@ -36,11 +48,11 @@ const main = async (): Promise<void> => {
       return answer(process.stderr, [`hanzo-dev: ${first}`, ...rest.map((line) => `  ${line}`), ""].join("\n"), 2)
     }
     case "command": {
-      const { run } = await import("./cli/Main.ts")
+      const { run } = await commands()
       return run(checked.command, checked.argv)
     }
   }
 }
 
 if (argv.length === 1 && argv[0] === "--version") version()
-else await main()
+else void main()

@@ -1,15 +1,7 @@
 /**
  * The program's own directories (architecture section 5, reading 4.1, D12).
  *
- * | field | variable | else, if absolute | else |
- * | --- | --- | --- | --- |
- * | `config` | `HANZO_CONFIG_HOME` | `$XDG_CONFIG_HOME/hanzo` | `~/.config/hanzo` |
- * | `data` | `HANZO_DATA_HOME` | `$XDG_DATA_HOME/hanzo` | `~/.local/share/hanzo` |
- * | `state` | `HANZO_STATE_HOME` | `$XDG_STATE_HOME/hanzo` | `~/.local/state/hanzo` |
- * | `cache` | `HANZO_CACHE_HOME` | `$XDG_CACHE_HOME/hanzo` | `~/.cache/hanzo` |
- *
- * An empty variable counts as unset; a relative `XDG_*` is ignored, as the XDG Base Directory Specification asks; a
- * relative `HANZO_*` is taken from the working directory. Nothing is created here: whoever writes creates.
+ * The variables and fallbacks are those of `Places`. Nothing is created here: whoever writes creates.
  *
  * @since 0.1.0
  */
@@ -18,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as path from "node:path"
 import { Environment, type EnvironmentService, variable } from "./Environment.ts"
+import { type PlaceKind, placeOf } from "./Places.ts"
 
 /** Absolute paths. @since 0.1.0 @category models */
 export interface DirsService {
@@ -32,19 +25,13 @@ export interface DirsService {
 
 /** The directories that follow from an environment. @since 0.1.0 @category constructors */
 export const fromEnvironment = (environment: Pick<EnvironmentService, "vars" | "cwd" | "home">): DirsService => {
-  const place = (kind: "CONFIG" | "DATA" | "STATE" | "CACHE", fallback: string): string => {
-    const own = variable(environment, `HANZO_${kind}_HOME`)
-    if (own !== undefined) return path.resolve(environment.cwd, own)
-    const xdg = variable(environment, `XDG_${kind}_HOME`)
-    return xdg !== undefined && path.isAbsolute(xdg)
-      ? path.join(xdg, "hanzo")
-      : path.join(environment.home, fallback, "hanzo")
-  }
+  const place = (kind: PlaceKind): string =>
+    placeOf(kind, { variable: (name) => variable(environment, name), cwd: environment.cwd, home: environment.home })
   return {
-    config: place("CONFIG", ".config"),
-    data: place("DATA", ".local/share"),
-    state: place("STATE", ".local/state"),
-    cache: place("CACHE", ".cache"),
+    config: place("CONFIG"),
+    data: place("DATA"),
+    state: place("STATE"),
+    cache: place("CACHE"),
     home: environment.home
   }
 }

@@ -1,0 +1,74 @@
+// Runs the built program once, so that V8's code cache holds the functions that a usual start needs.
+import { spawn } from "node:child_process"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const sse = (...chunks) => [...chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`), "data: [DONE]\n\n"].join("")
+const choice = (delta, finish_reason = null) => ({ id: "w", model: "w", choices: [{ index: 0, delta, finish_reason }] })
+const usage = { choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } }
+const toolTurn = sse(
+  choice({
+    role: "assistant",
+    tool_calls: [{
+      index: 0,
+      id: "c1",
+      type: "function",
+      function: { name: "bash", arguments: "{\"command\":\"true\"}" }
+    }]
+  }),
+  choice({}, "tool_calls"),
+  usage
+)
+const textTurn = sse(choice({ role: "assistant", content: "ok" }), choice({}, "stop"), usage)
+
+/** Two runs: the second adds what the first, which had no cache to start from, compiled late. Failing is no failure of the build. */
+export const warmUp = async (program) => {
+  const home = mkdtempSync(join(tmpdir(), "hanzo-build-"))
+  let requests = 0
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => {
+      response.writeHead(200, { "content-type": "text/event-stream" })
+      response.end(requests++ % 2 === 0 ? toolTurn : textTurn)
+    })
+  })
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const dir = (name) => join(home, name)
+  for (const name of ["config", "project"]) mkdirSync(dir(name))
+  writeFileSync(
+    join(dir("config"), "settings.json"),
+    JSON.stringify({
+      model: "warm/up",
+      providers: { warm: { protocol: "chat", base_url: `http://127.0.0.1:${server.address().port}/v1` } },
+      permissions: { bash: "allow" }
+    })
+  )
+  const run = () =>
+    new Promise((resolve) => {
+      const child = spawn(process.execPath, [program, "run", "--output-format", "stream-json", "warm up"], {
+        cwd: dir("project"),
+        stdio: "ignore",
+        env: {
+          PATH: process.env.PATH ?? "",
+          HOME: home,
+          HANZO_CONFIG_HOME: dir("config"),
+          HANZO_DATA_HOME: dir("data"),
+          HANZO_STATE_HOME: dir("state"),
+          HANZO_CACHE_HOME: dir("cache"),
+          HANZO_CODE_CACHE: "build"
+        }
+      })
+      const limit = setTimeout(() => child.kill("SIGKILL"), 20_000)
+      child.on("error", resolve)
+      child.on("close", (code) => {
+        clearTimeout(limit)
+        resolve(code)
+      })
+    })
+  const code = await run()
+  server.close()
+  server.closeAllConnections()
+  rmSync(home, { recursive: true, force: true })
+  if (code !== 0) process.stderr.write(`the program was built, but its trial run ended with ${code}\n`)
+}
