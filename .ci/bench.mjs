@@ -24,7 +24,8 @@ await esbuild.build({
   platform: "node",
   target: "node20.18",
   minify: true,
-  external: ["@photostructure/sqlite", "node:sqlite"],
+  external: ["@photostructure/sqlite", "node:sqlite", "linkedom", "turndown", "@mozilla/readability"],
+  alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
   define: { __HANZO_VERSION__: "\"bench\"" },
   banner: { js: "import { createRequire as __cr } from \"node:module\"; const require = __cr(import.meta.url);" },
   logLevel: "warning"

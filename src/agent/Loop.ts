@@ -161,7 +161,7 @@ export const systemPrompt = (
       root: context.workspace.root,
       cwd: context.workspace.cwd,
       platform: settings.os,
-      date: new Date(now).toISOString().slice(0, 10),
+      date: SystemPrompt.isoDate(now),
       tools,
       permission_mode: context.permission_mode,
       custom_instructions: settings.custom_instructions,

@@ -17,6 +17,29 @@ export interface SystemPromptInput {
   readonly append: string
 }
 
+/**
+ * `YYYY-MM-DD` (UTC) of a time in milliseconds since the epoch, by the proleptic Gregorian calendar.
+ *
+ * @since 0.1.0
+ * @category encoding
+ */
+export const isoDate = (millis: number): string => {
+  // Days are counted from 1 March of year 0, so that the leap day ends a year; eras of 400 years repeat exactly.
+  const days = Math.floor(millis / 86_400_000) + 719_468
+  const era = Math.floor(days / 146_097)
+  const ofEra = days - era * 146_097
+  const yearOfEra = Math.floor(
+    (ofEra - Math.floor(ofEra / 1460) + Math.floor(ofEra / 36_524) - Math.floor(ofEra / 146_096)) / 365
+  )
+  const ofYear = ofEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100))
+  const shifted = Math.floor((5 * ofYear + 2) / 153)
+  const day = ofYear - Math.floor((153 * shifted + 2) / 5) + 1
+  const month = shifted < 10 ? shifted + 3 : shifted - 9
+  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+  const pad = (n: number, width: number): string => String(n).padStart(width, "0")
+  return `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`
+}
+
 /** @since 0.1.0 @category constructors */
 export const make = (input: SystemPromptInput): string => {
   const has = (name: string): boolean => input.tools.includes(name)
