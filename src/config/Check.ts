@@ -11,6 +11,7 @@ import * as AST from "effect/SchemaAST"
 import { nearest } from "../codec/Distance.ts"
 import type { PermissionMode, PermissionRule } from "../domain/Permission.ts"
 import * as Document from "./Document.ts"
+import { hookComplaints } from "./HookRules.ts"
 import { HanzoConfig } from "./Schema.ts"
 
 /** @since 0.1.0 @category models */
@@ -316,7 +317,28 @@ export class Check {
         this.report("error", "invalid_value", prefix + name, node.offset, `${path} needs the key ${quote(name)}`)
       }
     }
+    if (/^hooks\.\d+$/u.test(path)) this.hook(node, found, members, path)
     return { kind: "object", members, line: this.line(node) }
+  }
+
+  /** A key that is null is absent (reading 4.3), and a hook has no tier below to show through. */
+  hook(
+    node: Document.Node,
+    found: ReadonlyArray<Document.Member>,
+    members: ReadonlyMap<string, Entry>,
+    path: string
+  ): void {
+    for (const { key, value } of found) {
+      if (value.type === "null" && (key === "event" || key === "command")) {
+        this.report("error", "invalid_value", `${path}.${key}`, value.offset, `${path} needs the key ${quote(key)}`)
+      }
+    }
+    const present = new Map(found.filter(({ value }) => value.type !== "null").map(({ key, value }) => [key, value]))
+    const values = new Map([...members].map(([key, entry]) => [key, plain(entry)]))
+    for (const { code, key, message, severity } of hookComplaints(values, new Set(present.keys()))) {
+      const offset = present.get(key)?.offset ?? node.offset
+      this.report(severity, code, `${path}.${key}`, offset, `${path} ${message}`)
+    }
   }
 
   array(node: Document.Node & { readonly type: "array" }, ast: AST.AST, path: string): Entry {
@@ -471,11 +493,15 @@ export class Check {
     const values = new Map(checked.kind === "object" ? checked.members : [])
     const hooks = values.get("hooks")
     values.delete("hooks")
+    const written = kept.find(({ key }) => key === "hooks")?.value
+    const lines = written?.type === "array"
+      ? written.items.filter((item) => item.type === "object").map((item) => this.line(item))
+      : []
     return {
       values,
       rules,
       hooks: hooks?.kind === "value" && Array.isArray(hooks.value)
-        ? hooks.value.map((value): Entry => ({ kind: "value", value, line: hooks.line }))
+        ? hooks.value.map((value, index): Entry => ({ kind: "value", value, line: lines[index] ?? hooks.line }))
         : []
     }
   }

@@ -60,6 +60,69 @@ export const ProviderConfig = Schema.Struct({
 /** @since 0.1.0 @category models */
 export type ProviderConfig = typeof ProviderConfig.Type
 
+/** HIP-301 section 10. @since 0.1.0 @category schemas */
+export const IsolationMode = Schema.Literal("off", "workspace", "allowlist")
+/** @since 0.1.0 @category models */
+export type IsolationMode = typeof IsolationMode.Type
+
+/**
+ * What tools may touch (reading 10). No `mode` = `workspace`, or `off` inside a container; `workspace-only` and
+ * `allow-list` are read as `workspace` and `allowlist`. `allowed_paths` belong to `allowlist`: relative to the workspace,
+ * `~/` expanded. `network: {allow}` names domains: `example.com` is that name alone, `*.example.com` the names below it.
+ * Defaults: `allowed_paths` [], `network` "on", `private_tmp` true, `require_enforcement` and
+ * `deny_hard_linked_writes` false.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const SandboxConfig = Schema.Struct({
+  mode: Schema.optional(Schema.Literal("off", "workspace", "allowlist", "workspace-only", "allow-list")),
+  allowed_paths: Schema.optional(Schema.Array(Schema.String)),
+  network: Schema.optional(
+    Schema.Union(Schema.Literal("on", "off"), Schema.Struct({ allow: Schema.Array(Schema.String) }))
+  ),
+  private_tmp: Schema.optional(Schema.Boolean),
+  require_enforcement: Schema.optional(Schema.Boolean),
+  deny_hard_linked_writes: Schema.optional(Schema.Boolean)
+})
+/** @since 0.1.0 @category models */
+export type SandboxConfig = typeof SandboxConfig.Type
+
+/** When a hook runs (reading 9): before and after a tool, and around sessions, prompts and questions. @since 0.1.0 @category schemas */
+export const HookEvent = Schema.Literal(
+  "pre_tool_use",
+  "post_tool_use",
+  "session_start",
+  "user_prompt_submit",
+  "pre_compact",
+  "stop",
+  "notification"
+)
+/** @since 0.1.0 @category models */
+export type HookEvent = typeof HookEvent.Type
+
+/**
+ * HIP-301 section 9. `command` is a line for `/bin/sh -c`; `tool_pattern` is a glob over tool names (reading 7.3), there
+ * for the two tool events and only there (`HookRules`); `timeout_ms` counts from its start, default 5000.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const HookConfig = Schema.Struct({
+  event: HookEvent,
+  command: Schema.String.pipe(Schema.pattern(/\S/u)).annotations({
+    description: "a command line for /bin/sh, not blank"
+  }),
+  tool_pattern: Schema.optional(Schema.String),
+  timeout_ms: Schema.optional(
+    Schema.Number.pipe(Schema.int(), Schema.between(1, 600_000)).annotations({
+      description: "a whole number of milliseconds from 1 to 600000"
+    })
+  )
+})
+/** @since 0.1.0 @category models */
+export type HookConfig = typeof HookConfig.Type
+
 /**
  * The merged settings. Rooms that are not built yet read nothing from their keys; the keys are known all the same, so
  * that a settings file written for a later version is no error.
@@ -75,8 +138,8 @@ export const HanzoConfig = Schema.Struct({
   providers: Schema.Record({ key: Schema.String, value: ProviderConfig }),
   mcp_servers: Schema.Record({ key: Schema.String, value: JsonObject }),
   permissions: Schema.Array(PermissionRule),
-  hooks: Schema.Array(JsonObject),
-  sandbox: JsonObject,
+  hooks: Schema.Array(HookConfig),
+  sandbox: SandboxConfig,
   lsp: JsonObject,
   auth: JsonObject,
   env: Schema.Record({ key: Schema.String, value: Schema.String }),
