@@ -37,8 +37,9 @@ export const median = (values: ReadonlyArray<number>): number => {
 }
 
 /**
- * Milliseconds a round of each subject takes: one warm-up round, then `rounds` (at least 5) in which the subjects take
- * turns, so that what else the machine does falls on all of them alike.
+ * Milliseconds a round of each subject takes: a fifth of `rounds` (at least 5) to warm up, then `rounds` in which the
+ * subjects take turns, so that what else the machine does falls on all of them alike. Many short rounds are better than
+ * a few long ones.
  *
  * @since 0.1.0
  * @category combinators
@@ -49,7 +50,8 @@ export const interleaved = (
 ): Readonly<Record<string, ReadonlyArray<number>>> => {
   const names = Object.keys(subjects)
   const times: Record<string, Array<number>> = Object.fromEntries(names.map((name) => [name, []]))
-  for (let round = -1; round < Math.max(5, rounds); round++) {
+  const measured = Math.max(5, rounds)
+  for (let round = -Math.ceil(measured / 5); round < measured; round++) {
     for (const name of round % 2 === 0 ? names : [...names].reverse()) {
       const start = performance.now()
       subjects[name]?.()

@@ -1,0 +1,14 @@
+/**
+ * The domains this program answers for. A new one is one entry here.
+ *
+ * @since 0.1.0
+ */
+import { backoff } from "./BackoffDomain.ts"
+import type { Registry } from "./Domain.ts"
+import { sse } from "./SseDomain.ts"
+
+/** @since 0.1.0 @category constants */
+export const domains: Registry = new Map([
+  ["sse", sse],
+  ["backoff", backoff]
+])

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""A second implementation of the vector domains, independent of the package: standard library only.
+
+Reads one JSON object a line on stdin, writes one a line on stdout. See section "adapter protocol" of the documentation.
+Each domain is one function from input to output; a Failure is an error answer.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+import math
+import re
+import sys
+
+LARGEST = 2**53 - 1
+
+
+class Failure(Exception):
+    def __init__(self, code, message=""):
+        super().__init__(message)
+        self.code = code
+
+
+def decode_base64(text):
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise Failure("bad_base64", str(error))
+
+
+class EventStream:
+    """WHATWG HTML 9.2.6, line by line over bytes."""
+
+    def __init__(self, limit):
+        self.limit = limit
+        self.started = False
+        self.head = b""
+        self.line = bytearray()
+        self.after_cr = False
+        self.size = 0
+        self.frames = []
+        self.last_event_id = ""
+        self.reconnect = None
+        self.clear()
+
+    def clear(self):
+        self.data = None
+        self.event = ""
+        self.id = None
+        self.retry = None
+        self.size = 0
+
+    def feed(self, chunk):
+        if not self.started:
+            self.head += chunk
+            if len(self.head) < 3 and b"\xef\xbb\xbf".startswith(self.head):
+                return
+            self.started = True
+            chunk = self.head[3:] if self.head.startswith(b"\xef\xbb\xbf") else self.head
+        for match in re.finditer(rb"[^\r\n]+|\r\n|\r|\n", chunk):
+            piece = match.group()
+            if piece[0] not in b"\r\n":
+                self.after_cr = False
+                self.grow(piece)
+            elif piece == b"\n" and self.after_cr:
+                self.after_cr = False
+            else:
+                self.after_cr = piece == b"\r"
+                self.end_line()
+
+    def grow(self, piece):
+        if not self.line:
+            self.line += piece[:1]
+            piece = piece[1:]
+        if self.line[:1] == b":":
+            return
+        self.line += piece
+        if self.size + len(self.line) > self.limit:
+            raise Failure("frame_too_large")
+
+    def end_line(self):
+        line = bytes(self.line)
+        self.line = bytearray()
+        if not line:
+            self.dispatch(False)
+        elif line[:1] != b":":
+            self.size += len(line)
+            self.field(line.decode("utf-8", errors="replace"))
+
+    def field(self, line):
+        name, _, value = line.partition(":")
+        if value[:1] == " ":
+            value = value[1:]
+        if name == "data":
+            if self.data is None:
+                self.data = []
+            self.data.append(value)
+        elif name == "event":
+            self.event = value
+        elif name == "id":
+            if "\0" not in value:
+                self.id = value
+        elif name == "retry":
+            if re.fullmatch("[0-9]+", value):
+                number = int(value)
+                if number <= LARGEST:
+                    self.retry = self.reconnect = number
+
+    def dispatch(self, at_end):
+        if self.data is not None or not at_end:
+            if self.id is not None:
+                self.last_event_id = self.id
+        if self.data is not None:
+            self.frames.append(
+                {
+                    "event": self.event or None,
+                    "data": "\n".join(self.data),
+                    "id": self.id,
+                    "retry": self.retry,
+                }
+            )
+        self.clear()
+
+    def finish(self):
+        before = len(self.frames)
+        if self.line and self.line[:1] != b":":
+            self.field(bytes(self.line).decode("utf-8", errors="replace"))
+        self.dispatch(True)
+        return len(self.frames) > before
+
+
+def sse(value):
+    feeds = []
+    for chunk in value["chunks"]:
+        if isinstance(chunk, str):
+            feeds.append((decode_base64(chunk), 1))
+        else:
+            feeds.append((decode_base64(chunk["base64"]), chunk["repeat"]))
+    stream = EventStream(value.get("max_frame_bytes", 33554432))
+    after = []
+    for data, repeat in feeds:
+        for _ in range(repeat):
+            stream.feed(data)
+        after.append(len(stream.frames))
+    flushed = stream.finish() if value.get("finish", False) else False
+    frames = stream.frames
+    if value.get("digest", False):
+        for frame in frames:
+            data = frame.pop("data").encode("utf-8")
+            frame["data_bytes"] = len(data)
+            frame["data_sha256"] = hashlib.sha256(data).hexdigest()
+    return {
+        "frames": frames,
+        "last_event_id": stream.last_event_id,
+        "reconnect_ms": stream.reconnect,
+        "frames_after_chunk": after,
+        "flushed": flushed,
+    }
+
+
+def milliseconds(value):
+    if isinstance(value, str) and re.fullmatch("[0-9]+", value):
+        value = int(value)
+    if isinstance(value, float) and value >= 0 and (math.isinf(value) or value.is_integer()):
+        value = LARGEST if value > LARGEST else int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise Failure("invalid_backoff", repr(value))
+    return min(value, LARGEST)
+
+
+def backoff(value):
+    base = milliseconds(value.get("base_ms"))
+    top = milliseconds(value.get("max_ms"))
+    if "attempts" in value:
+        attempts = value["attempts"]
+        if isinstance(attempts, int):
+            attempts = range(attempts)
+    elif "ops" in value:
+        attempts = []
+        current = 0
+        for op in value["ops"]:
+            if op == "reset":
+                current = 0
+            else:
+                attempts.append(current)
+                current += 1
+    else:
+        raise Failure("unsupported")
+    # Whole numbers have no width in Python; 64 doublings are above every cap.
+    ceilings = [min(base << min(n, 64), top) for n in attempts]
+    output = {"ceilings_ms": ceilings}
+    if "rng" in value:
+        # Fractions, not floats: floor(r * (ceiling + 1)) without any rounding.
+        ratios = [float(r).as_integer_ratio() for r in value["rng"]]
+        output["delays_ms"] = [
+            numerator * (ceiling + 1) // denominator
+            for ceiling, (numerator, denominator) in zip(ceilings, ratios)
+        ]
+    return output
+
+
+DOMAINS = {"sse": sse, "backoff": backoff}
+
+
+def answer(line):
+    try:
+        request = json.loads(line)
+        name = request["id"]
+        domain = request["domain"]
+        value = request["input"]
+    except (ValueError, TypeError, KeyError):
+        return {"id": None, "error": {"code": "bad_request", "message": "not a request"}}
+    if domain not in DOMAINS:
+        return {"id": name, "error": {"code": "unsupported", "message": domain}}
+    try:
+        return {"id": name, "output": DOMAINS[domain](value)}
+    except Failure as failure:
+        return {"id": name, "error": {"code": failure.code, "message": str(failure)}}
+    except (TypeError, KeyError, AttributeError) as error:
+        return {"id": name, "error": {"code": "bad_request", "message": repr(error)}}
+
+
+def main():
+    # int() of a long string of digits has a limit that is none of the domain's.
+    if hasattr(sys, "set_int_max_str_digits"):
+        sys.set_int_max_str_digits(0)
+    for line in sys.stdin.buffer:
+        sys.stdout.buffer.write(json.dumps(answer(line)).encode("ascii") + b"\n")
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()
