@@ -36,6 +36,7 @@ import { type Descriptor, makeProcessOutput, type OutputChunk } from "./ProcessO
  * | `limit` | out of processes, descriptors or memory |
  * | `invalid` | a NUL in an argument, the directory or the environment |
  * | `closed` | the child no longer reads its input |
+ * | `refused` | the policy in force does not let it start |
  * | `failed` | anything else |
  *
  * @since 0.1.0
@@ -50,6 +51,7 @@ export class ProcessError extends Schema.TaggedError<ProcessError>("@hanzo/dev/p
     "limit",
     "invalid",
     "closed",
+    "refused",
     "failed"
   ),
   /** The program's name alone: arguments may hold what must not be shown. */
@@ -104,12 +106,14 @@ export interface RunningProcess {
   readonly endInput: Effect.Effect<void>
 }
 
-interface RunInput extends SpawnInput {
+/** @since 0.1.0 @category models */
+export interface RunInput extends SpawnInput {
   /** Kept of each stream; the rest is drained and dropped. Default 10 MiB. */
   readonly max_bytes?: number
 }
 
-interface Completed extends ExitStatus {
+/** @since 0.1.0 @category models */
+export interface Completed extends ExitStatus {
   readonly stdout: Uint8Array
   readonly stderr: Uint8Array
   /** Something did not fit `max_bytes`. */
@@ -149,6 +153,7 @@ const words: Readonly<Record<ProcessError["reason"], string>> = {
   limit: "the system is out of processes, descriptors or memory",
   invalid: "an argument, the directory or a variable holds a NUL character",
   closed: "it no longer reads its input",
+  refused: "the sandbox does not allow it",
   failed: "the system refused"
 }
 
@@ -406,8 +411,11 @@ const collect = (
 
 /**
  * The whole service from a way to spawn, for policies that only change how a process starts.
+ *
+ * @since 0.1.0
+ * @category constructors
  */
-const fromSpawn = (spawnWith: ProcessesService["spawn"]): ProcessesService => ({
+export const fromSpawn = (spawnWith: ProcessesService["spawn"]): ProcessesService => ({
   spawn: spawnWith,
   run: (input) =>
     Effect.scoped(Effect.gen(function*() {

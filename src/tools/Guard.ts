@@ -144,7 +144,10 @@ const make = Effect.gen(function*() {
       const before = yield* passage("hook", () => hooks.before(call))
       if (!before.allowed) return failure(before.reason)
 
-      const inSandbox = yield* passage("sandbox", () => sandbox.check(call))
+      const inSandbox = yield* passage(
+        "sandbox",
+        () => sandbox.check(Object.freeze({ ...call, decided_by: authorization.decided_by }))
+      )
       if (!inSandbox.allowed) return failure(inSandbox.reason)
 
       const live = liveOutput(context)
@@ -159,7 +162,13 @@ const make = Effect.gen(function*() {
         Effect.suspend(() => hooks.after(call, result)),
         () => undefined
       )
-      const told = [before.context, inSandbox.context].filter((text) => text !== undefined && text !== "")
+      const { remark } = sandbox
+      const remarked = remark === undefined
+        ? null
+        : yield* closed("sandbox", Effect.suspend(() => remark(call, result)), () => null)
+      const told = [before.context, inSandbox.context, remarked ?? ""].filter((text) =>
+        text !== undefined && text !== ""
+      )
       return told.length === 0
         ? result
         : { ...result, output: [result.output, ...told].filter((text) => text !== "").join("\n\n") }

@@ -23,6 +23,8 @@ export interface GuardedCall {
   readonly inside_workspace: boolean
   readonly session_id: string
   readonly call_id: string
+  /** Who let it through (`rule`, `user`, `session`, `mode`, ...); known to the sandbox check. */
+  readonly decided_by?: string
   readonly report: (event: AgentEventBody) => Effect.Effect<void>
 }
 
@@ -53,6 +55,8 @@ export class ToolHooks extends Context.Tag("@hanzo/dev/tools/ToolHooks")<ToolHoo
 export interface ToolSandboxService {
   /** May a tool touch this now? The last look before it runs (reading 10.4). A defect denies. */
   readonly check: (call: GuardedCall) => Effect.Effect<Passage>
+  /** What the model should know beside the result: which rule stood behind a failure. null = nothing. */
+  readonly remark?: (call: GuardedCall, result: ToolResult) => Effect.Effect<string | null>
 }
 
 /** @since 0.1.0 @category services */

@@ -1,0 +1,64 @@
+/**
+ * The arguments of bubblewrap for a plan (reading 10.5, step 1): everything read-only, own process, IPC, host-name and
+ * user namespaces, no capability, a new session, an end with the parent, and no further user namespaces, since from
+ * within one a mount point of ours could be taken away.
+ *
+ * @since 0.1.0
+ */
+import type { Plan } from "./Plan.ts"
+
+/** @since 0.1.0 @category models */
+export interface WrapInput {
+  readonly plan: Plan
+  /** A network namespace of its own, with a loopback device only. */
+  readonly isolate_network: boolean
+  readonly cwd: string
+  /** Variables that must not reach the programs that set the sandbox up. */
+  readonly env: ReadonlyMap<string, string>
+  readonly empty_directory: string
+  readonly empty_file: string
+  readonly argv: ReadonlyArray<string>
+}
+
+/** @since 0.1.0 @category constructors */
+export const bubblewrapArgv = (program: string, input: WrapInput): readonly [string, ...ReadonlyArray<string>] => {
+  const { plan } = input
+  return [
+    program,
+    "--unshare-user",
+    "--disable-userns",
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    ...(input.isolate_network ? ["--unshare-net"] : []),
+    "--cap-drop",
+    "ALL",
+    "--new-session",
+    "--die-with-parent",
+    plan.root_writable ? "--bind" : "--ro-bind",
+    "/",
+    "/",
+    "--dev",
+    "/dev",
+    "--proc",
+    "/proc",
+    ...plan.steps.flatMap(({ kind, path, step }): ReadonlyArray<string> => {
+      switch (step) {
+        case "tmpfs":
+          return ["--perms", "1777", "--tmpfs", path]
+        case "writable":
+          return ["--bind", path, path]
+        case "read_only":
+          return ["--ro-bind", path, path]
+        case "empty":
+          return ["--ro-bind", kind === "file" ? input.empty_file : input.empty_directory, path]
+      }
+    }),
+    ...Array.from(input.env).flatMap(([name, value]) => ["--setenv", name, value]),
+    "--chdir",
+    input.cwd,
+    "--",
+    ...input.argv
+  ]
+}

@@ -1,0 +1,53 @@
+/**
+ * The policy in force for every process that a tool or a language server starts (reading 10.4): the same Tag as the
+ * plain one, so that nothing above knows the difference.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Layer from "effect/Layer"
+import * as Path from "@effect/platform/Path"
+import { Dirs } from "../platform/Dirs.ts"
+import { fromSpawn, Processes } from "../platform/Processes.ts"
+import { Spawner } from "../platform/Spawner.ts"
+import { Sandbox, type SandboxStatus, type SpawnPolicy } from "./Sandbox.ts"
+
+const make = (policy: SpawnPolicy) =>
+  Effect.gen(function*() {
+    const sandbox = yield* Sandbox
+    const processes = yield* Processes
+    return fromSpawn((input) => Effect.flatMap(sandbox.wrapSpawn(input, policy), processes.spawn))
+  })
+
+/** `Spawner.layerEnforcing`: tools. @since 0.1.0 @category layers */
+export const layerEnforcing: Layer.Layer<Spawner, never, Sandbox | Processes> = Layer.effect(Spawner, make({}))
+
+/**
+ * Language servers: the same, and a cache directory of their own, `<cache home>/lsp`.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerEnforcingServers: Layer.Layer<
+  Spawner,
+  never,
+  Sandbox | Processes | Dirs | FileSystem.FileSystem | Path.Path
+> = Layer.effect(
+  Spawner,
+  Effect.gen(function*() {
+    const path = yield* Path.Path
+    const fs = yield* FileSystem.FileSystem
+    const cache = path.join((yield* Dirs).cache, "lsp")
+    yield* Effect.ignore(fs.makeDirectory(cache, { recursive: true, mode: 0o700 }))
+    const real = yield* Effect.orElseSucceed(fs.realPath(cache), () => cache)
+    const spawner = yield* make({ extra_write_roots: [real] })
+    return fromSpawn((input) => spawner.spawn({ ...input, env: new Map([...input.env, ["XDG_CACHE_HOME", real]]) }))
+  })
+)
+
+/** `sandbox status [--json]`: the data as they stand. @since 0.1.0 @category constructors */
+export const sandboxStatus: Effect.Effect<SandboxStatus, never, Sandbox> = Effect.flatMap(
+  Sandbox,
+  (sandbox) => sandbox.status
+)

@@ -1,0 +1,107 @@
+/**
+ * From settings and workspace to the places a session may touch, and those it may not (readings 9.9, 10.2, 10.4). Roots
+ * are made canonical once, when the session starts: a link that is turned round later changes nothing.
+ *
+ * @since 0.1.0
+ */
+import type * as Path from "@effect/platform/Path"
+import * as Effect from "effect/Effect"
+import type { WorkspaceService } from "../domain/Workspace.ts"
+import type { DirsService } from "../platform/Dirs.ts"
+import type { FilesService } from "../platform/Files.ts"
+import { invalidPath, isWithin } from "./CheckPath.ts"
+import { credentialPlaces } from "./Places.ts"
+import { type ActiveCommands, programCandidates } from "./Programs.ts"
+import type { SandboxSettings } from "./Settings.ts"
+
+/** Canonical paths. @since 0.1.0 @category models */
+export interface Territory {
+  readonly workspace: string
+  /** What the mode allows, in the order of the settings. */
+  readonly roots: ReadonlyArray<string>
+  readonly config_home: string
+  /** Settings, trust and credential files of every tier, and programs of active commands. */
+  readonly always_protected: ReadonlyArray<string>
+  readonly credentials: ReadonlyArray<string>
+  readonly warnings: ReadonlyArray<string>
+}
+
+/** @since 0.1.0 @category models */
+export interface TerritoryInput {
+  readonly settings: SandboxSettings
+  readonly workspace: WorkspaceService
+  readonly dirs: DirsService
+  readonly commands: ActiveCommands
+  readonly files: FilesService
+  readonly path: Path.Path
+}
+
+/** `~` and `~/` become the home directory, a relative path starts at `base`. @since 0.1.0 @category combinators */
+export const expandPath = (given: string, base: string, home: string, path: Path.Path): string =>
+  given === "~" || given.startsWith("~/")
+    ? home + given.slice(1)
+    : path.isAbsolute(given)
+    ? given
+    : `${base}${path.sep}${given}`
+
+/** @since 0.1.0 @category constructors */
+export const territory = (input: TerritoryInput): Effect.Effect<Territory> => {
+  const { dirs, files, path, settings, workspace } = input
+  const warnings: Array<string> = []
+  const canonical = (at: string): Effect.Effect<string | null> =>
+    files.canonical(at).pipe(Effect.map((found) => found.path), Effect.orElseSucceed(() => null))
+  const all = (places: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>> =>
+    Effect.map(
+      Effect.forEach(places, canonical, { concurrency: 8 }),
+      (found) => [...new Set(found.filter((one) => one !== null))]
+    )
+
+  return Effect.gen(function*() {
+    const root = (yield* canonical(workspace.root)) ?? workspace.root
+    const usable: Array<string> = []
+    for (const given of settings.allowed_paths) {
+      const refused = invalidPath(given)
+      if (refused === null) usable.push(expandPath(given, root, dirs.home, path))
+      else warnings.push(`sandbox.allowed_paths: ${JSON.stringify(given)} is not used: ${refused}`)
+    }
+    const roots = settings.mode === "workspace" ? [root] : settings.mode === "allowlist" ? yield* all(usable) : []
+
+    const candidates = yield* Effect.forEach(
+      programCandidates(input.commands),
+      ({ sure, text }) =>
+        Effect.gen(function*() {
+          if (invalidPath(text) !== null) return null
+          const found = yield* files.canonical(expandPath(text, root, dirs.home, path)).pipe(Effect.option)
+          if (found._tag === "None") return null
+          const { kind, path: at } = found.value
+          // Commands that are found on PATH, and words that name no file, are none of the workspace's.
+          return isWithin(root, at, path.sep) && at !== root && (kind === "file" || (kind === null && sure)) ? at : null
+        }),
+      { concurrency: 8 }
+    )
+
+    const home = dirs.home
+    const config_home = (yield* canonical(dirs.config)) ?? dirs.config
+    const settingsFiles = yield* all([
+      path.join(home, ".hanzo", "settings.json"),
+      path.join(root, ".hanzo", "settings.json"),
+      path.join(root, ".hanzo", "settings.local.json"),
+      "/etc/hanzo"
+    ])
+    const credentials = yield* all(credentialPlaces.map((place) => path.join(home, place)))
+    return {
+      workspace: root,
+      roots,
+      config_home,
+      always_protected: [config_home, ...settingsFiles, ...candidates.filter((one) => one !== null)],
+      // A place that was allowed by name is the user's choice, the settings directory never.
+      credentials: [
+        config_home,
+        ...credentials.filter((place) =>
+          settings.mode !== "allowlist" || !roots.some((one) => isWithin(place, one, path.sep))
+        )
+      ],
+      warnings
+    }
+  })
+}

@@ -1,0 +1,456 @@
+/**
+ * HIP-301 section 10: what tools may touch. One policy for file tools, for commands and for every process that a tool
+ * starts (reading 10.4); what the kernel enforces is said by `status`.
+ *
+ * @since 0.1.0
+ */
+import * as Path from "@effect/platform/Path"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import { isPublicAddress } from "../codec/IpAddress.ts"
+import { Config } from "../config/Config.ts"
+import type { IsolationMode } from "../config/Schema.ts"
+import { Workspace } from "../domain/Workspace.ts"
+import { Dirs } from "../platform/Dirs.ts"
+import { Environment } from "../platform/Environment.ts"
+import type { FileError } from "../platform/FileError.ts"
+import { Files } from "../platform/Files.ts"
+import { makeFilterProxy } from "../platform/FilterProxy.ts"
+import { isMountedElsewhere } from "../platform/MountTable.ts"
+import { ProcessError, type SpawnInput } from "../platform/Processes.ts"
+import {
+  makeMountPoint,
+  makeSandboxFiles,
+  removeMountPoint,
+  runtimeProgram,
+  type SandboxFiles
+} from "../platform/SandboxFiles.ts"
+import { invalidPath, isWithin, judge, type PathOperation, type PathPolicy, type PathVerdict } from "./CheckPath.ts"
+import { Container } from "./Detect.ts"
+import { Enforcement, type ProbeResult } from "./Enforcement.ts"
+import { type GitPlaces, gitPlaces, type ProtectedPlace } from "./GitPlaces.ts"
+import { bridgedArgv, proxyVariables, refusedHost } from "./Network.ts"
+import { controlSockets } from "./Places.ts"
+import { isVisible, type Place, plan } from "./Plan.ts"
+import { expandPath, territory } from "./Policy.ts"
+import { type ActiveCommands, commandsOf } from "./Programs.ts"
+import { type SandboxSettings, settle } from "./Settings.ts"
+import { wrap } from "./Wrap.ts"
+
+/** @since 0.1.0 @category models */
+export interface SandboxStatus {
+  /** null = the settings name none. */
+  readonly requested_mode: IsolationMode | null
+  readonly effective_mode: IsolationMode
+  readonly enforcement: "bubblewrap" | "unshare" | "path_check" | "off"
+  readonly network: "isolated" | "filtered" | "shared"
+  /** Why it is not more than this, and what to change. */
+  readonly reason: string | null
+  readonly probes: ReadonlyArray<ProbeResult>
+  readonly warnings: ReadonlyArray<string>
+  /** Canonical; empty in mode off. */
+  readonly write_roots: ReadonlyArray<string>
+}
+
+/** @since 0.1.0 @category models */
+export interface SpawnPolicy {
+  /** Writable directories beside those of the mode, made when missing; a language server's cache. Absolute. */
+  readonly extra_write_roots?: ReadonlyArray<string>
+}
+
+/** @since 0.1.0 @category models */
+export interface SandboxService {
+  readonly settings: SandboxSettings
+  /** HIP-301's `check_path`: never fails, false for text that is no path. `~` and relative paths as `judgePath`. */
+  readonly checkPath: (path: string, operation?: PathOperation) => Effect.Effect<boolean>
+  /** The same with the canonical path to use, or the rule that refuses and why. */
+  readonly judgePath: (path: string, operation?: PathOperation) => Effect.Effect<PathVerdict>
+  /** Why this host is refused; null = allowed. */
+  readonly refusedHost: (host: string, port: number) => string | null
+  /** Probes the kernel at the first call. */
+  readonly status: Effect.Effect<SandboxStatus>
+  /** Why no command may start; null = they may. */
+  readonly refusal: Effect.Effect<string | null>
+  /** One paragraph for the model on what is enforced; null in mode off. */
+  readonly notice: Effect.Effect<string | null>
+  /**
+   * The process that runs this one inside. What was made for it in the workspace goes with the scope. Fails with
+   * `refused` where the policy cannot be kept.
+   */
+  readonly wrapSpawn: (input: SpawnInput, policy?: SpawnPolicy) => Effect.Effect<SpawnInput, ProcessError, Scope.Scope>
+}
+
+/** What else than the settings decides. @since 0.1.0 @category models */
+export interface SandboxOptions {
+  /** Commands whose program files nobody but the user may write; those of the settings when absent. */
+  readonly commands?: ActiveCommands
+  /** Of the filtering proxy: all addresses of a name, and where connections may go. For tests. */
+  readonly resolve?: (host: string) => Promise<ReadonlyArray<string>>
+  readonly mayConnect?: (address: string) => boolean
+}
+
+interface Held {
+  count: number
+  readonly kind: "file" | "directory"
+}
+
+const make = (options: SandboxOptions) =>
+  Effect.gen(function*() {
+    const { config } = yield* Config
+    const workspace = yield* Workspace
+    const dirs = yield* Dirs
+    const environment = yield* Environment
+    const files = yield* Files
+    const path = yield* Path.Path
+    const container = yield* Container
+    const enforcement = yield* Enforcement
+    const owner = yield* Effect.scope
+
+    const settings = settle(config.sandbox, container.found)
+    const land = yield* territory({
+      settings,
+      workspace,
+      dirs,
+      commands: options.commands ?? commandsOf(config),
+      files,
+      path
+    })
+    const git = gitPlaces({ files, path, home: dirs.home }, land.workspace)
+    const gitAtStart: GitPlaces = settings.mode === "off"
+      ? { write_roots: [], protected: [], warnings: [] }
+      : yield* git
+    const wholeWorkspace = land.roots.some((root) => isWithin(root, land.workspace, path.sep))
+    const gitRoots = wholeWorkspace ? gitAtStart.write_roots : []
+
+    const pathPolicy: PathPolicy = {
+      mode: settings.mode,
+      roots: [...land.roots, ...gitRoots],
+      read_roots: [path.join(dirs.state, "tool-output")],
+      always_protected: land.always_protected,
+      protected: gitAtStart.protected.map((place) => place.path),
+      credentials: land.credentials,
+      deny_hard_linked_writes: settings.deny_hard_linked_writes,
+      fold_case: environment.os === "darwin" || environment.os === "win32",
+      separator: path.sep
+    }
+
+    const judgePath: SandboxService["judgePath"] = (given, operation = "read") => {
+      const refuse = (rule: "invalid_path" | "unresolvable", why: string): PathVerdict => ({
+        allowed: false,
+        path: given.replaceAll("\0", "\\0"),
+        rule,
+        message: `${JSON.stringify(given)} is refused by the sandbox: ${why} (rule ${rule}, mode ${settings.mode})`
+      })
+      const invalid = invalidPath(given)
+      if (invalid !== null) return Effect.succeed(refuse("invalid_path", invalid))
+      return files.canonical(expandPath(given, land.workspace, dirs.home, path)).pipe(
+        Effect.flatMap((found) =>
+          operation === "read" || found.kind !== "file"
+            ? Effect.succeed(judge(pathPolicy, { path: found.path, kind: found.kind, links: 1 }, operation))
+            : Effect.map(
+              files.stat(found.path),
+              (stamp) => judge(pathPolicy, { path: found.path, kind: found.kind, links: stamp?.links ?? 1 }, operation)
+            )
+        ),
+        Effect.catchAll((error) => Effect.succeed(refuse("unresolvable", error.message)))
+      )
+    }
+
+    const isolate = settings.network !== "on"
+    const filtered = typeof settings.network === "object"
+    const allowed = typeof settings.network === "object" ? settings.network.allow : []
+
+    /** The way in force; where the network cannot be cut off, what there is without that, and why. */
+    const inForce = yield* Effect.cached(Effect.gen(function*() {
+      const wanted = yield* enforcement.available(isolate)
+      if (wanted.method !== null || !isolate) return { ...wanted, isolated: isolate && wanted.method !== null }
+      const without = yield* enforcement.available(false)
+      return { method: without.method, reason: wanted.reason, probes: wanted.probes, isolated: false }
+    }))
+
+    const refusal: SandboxService["refusal"] = settings.mode === "off"
+      ? Effect.succeed(null)
+      : Effect.map(inForce, ({ isolated, method, reason }) =>
+        method === null && settings.require_enforcement
+          ? `the settings require kernel enforcement (sandbox.require_enforcement), and there is none here: ${
+            reason ?? "unknown"
+          }`
+          : isolate && !isolated
+          ? `the settings restrict the network (sandbox.network), which cannot be enforced here: ${reason ?? "unknown"}`
+          : null)
+
+    const status: SandboxService["status"] = Effect.gen(function*() {
+      const common = {
+        requested_mode: settings.requested_mode,
+        effective_mode: settings.mode,
+        warnings: [...settings.warnings, ...land.warnings, ...gitAtStart.warnings],
+        write_roots: [...land.roots, ...gitRoots]
+      }
+      if (settings.mode === "off") {
+        return { ...common, enforcement: "off", network: "shared", reason: settings.reason, probes: [] }
+      }
+      const { isolated, method, probes, reason } = yield* inForce
+      return {
+        ...common,
+        enforcement: method === null ? "path_check" : method.kind,
+        network: !isolated ? "shared" : filtered ? "filtered" : "isolated",
+        reason,
+        probes
+      }
+    })
+
+    const notice: SandboxService["notice"] = Effect.gen(function*() {
+      if (settings.mode === "off") return null
+      const { enforcement: by, network, write_roots } = yield* status
+      const refused = yield* refusal
+      const places = write_roots.length === 0 ? "no file" : write_roots.join(", ")
+      const files = `A sandbox is in force. File tools may use ${places} only; settings (.hanzo), git hooks and git ` +
+        "configuration cannot be changed."
+      const commands = refused !== null
+        ? `Commands do not run: ${refused}.`
+        : by === "path_check"
+        ? "Commands are not held back by the kernel here, but the same rules are meant for them."
+        : `Commands see the rest of the file system read-only${
+          settings.private_tmp ? ", have a /tmp of their own" : ""
+        } ` +
+          "and end with their call."
+      const net = refused !== null || network === "shared"
+        ? ""
+        : network === "isolated"
+        ? " Commands have no network."
+        : ` Commands reach ${allowed.join(", ") || "no name"} only, by HTTP and HTTPS through a proxy.`
+      return `${files} ${commands}${net} A refusal names the path and the rule; do not try to get around it.`
+    })
+
+    // One of each a session, made when the first command needs it.
+    const inOwner = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>): Effect.Effect<Effect.Effect<A, E>> =>
+      Effect.cached(Effect.uninterruptible(Scope.extend(effect, owner)))
+    const sandboxFiles = yield* inOwner(makeSandboxFiles)
+    const proxy = yield* inOwner(Effect.gen(function*() {
+      const { sockets } = yield* sandboxFiles
+      const socket = path.join(sockets, "proxy")
+      yield* makeFilterProxy({
+        socket,
+        refusal: (host, port) => refusedHost(allowed, host, port),
+        mayConnect: options.mayConnect ?? isPublicAddress,
+        ...(options.resolve === undefined ? {} : { resolve: options.resolve })
+      })
+      return socket
+    }))
+
+    const kindOf = (at: string): Effect.Effect<Place["kind"] | null> =>
+      files.stat(at).pipe(
+        Effect.map((stamp) =>
+          stamp?.kind === "directory" ? "directory" as const : stamp?.kind === "file" ? "file" as const : null
+        ),
+        Effect.orElseSucceed(() => null)
+      )
+    const existing = (places: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<Place>> =>
+      Effect.map(
+        Effect.forEach(places, (at) => Effect.map(kindOf(at), (kind) => ({ path: at, kind })), { concurrency: 16 }),
+        (found) => found.flatMap(({ kind, path: at }) => kind === null ? [] : [{ path: at, kind }])
+      )
+    /** Sockets have no kind of their own here: they are covered like files. */
+    const sockets: Effect.Effect<ReadonlyArray<Place>> = Effect.map(
+      Effect.forEach(controlSockets, (at) => Effect.orElseSucceed(files.stat(at), () => null), { concurrency: 32 }),
+      (found) =>
+        found.flatMap((stamp, index): ReadonlyArray<Place> => {
+          const at = controlSockets[index]
+          return stamp === null || at === undefined || stamp.kind === "link"
+            ? []
+            : [{ path: at, kind: stamp.kind === "directory" ? "directory" : "file" }]
+        })
+    )
+
+    const held = new Map<string, Held>()
+    // Looking, making and taking away belong together: see `close`.
+    const oneByOne = yield* Effect.makeSemaphore(1)
+    /** A mount point where a protected place is missing; the last command that uses it takes it away. */
+    const hold = (at: string, kind: Place["kind"]): Effect.Effect<boolean, never, Scope.Scope> =>
+      Effect.acquireRelease(
+        Effect.gen(function*() {
+          const known = held.get(at)
+          if (known !== undefined) known.count++
+          else if (yield* makeMountPoint(at, kind)) held.set(at, { count: 1, kind })
+          else return false
+          return true
+        }),
+        (got) =>
+          oneByOne.withPermits(1)(Effect.gen(function*() {
+            const known = held.get(at)
+            if (!got || known === undefined || --known.count > 0) return
+            // Taking it away would lift the mount of a command that another program of ours runs.
+            if (!(yield* isMountedElsewhere(at))) yield* removeMountPoint(at, known.kind)
+            held.delete(at)
+          }))
+      )
+
+    /** The first part of the way to a missing place that is missing itself. */
+    const firstMissing = (at: string): Effect.Effect<string | null> =>
+      files.canonical(at).pipe(
+        Effect.map((found) => {
+          if (found.kind !== null || found.path !== at) return null
+          const [next] = path.relative(found.existing, at).split(path.sep)
+          return next === undefined ? null : path.join(found.existing, next)
+        }),
+        Effect.orElseSucceed(() => null)
+      )
+
+    interface Closed {
+      readonly read_only: ReadonlyArray<Place>
+      readonly masked: ReadonlyArray<Place>
+    }
+
+    const close = (
+      places: ReadonlyArray<ProtectedPlace>,
+      roots: ReadonlyArray<string>
+    ): Effect.Effect<Closed, never, Scope.Scope> =>
+      oneByOne.withPermits(1)(Effect.gen(function*() {
+        const read_only: Array<Place> = []
+        const masked: Array<Place> = []
+        const concerned = places.filter((place) => roots.some((root) => isWithin(root, place.path)))
+        const kinds = yield* Effect.forEach(concerned, (place) => kindOf(place.path), { concurrency: 16 })
+        for (const [index, place] of concerned.entries()) {
+          const kind = kinds[index] ?? null
+          // What stands there empty because another command needs it is still missing.
+          if (kind !== null && !held.has(place.path)) {
+            read_only.push({ path: place.path, kind })
+            continue
+          }
+          if (place.missing === "none") continue
+          const first = held.has(place.path) ? place.path : yield* firstMissing(place.path)
+          if (first === null) continue
+          const whole = first === place.path
+          // A file whose directory is missing as well: to hold the directory back would break more than it guards.
+          if (!whole && place.missing === "file" && path.basename(first) !== ".hanzo") continue
+          const as = whole ? place.missing : "directory"
+          if (yield* hold(first, as)) masked.push({ path: first, kind: as })
+        }
+        return { read_only, masked }
+      }))
+
+    const refuse = (input: SpawnInput, why: string): ProcessError =>
+      new ProcessError({
+        reason: "refused",
+        program: input.argv[0],
+        message: `${input.argv[0]} was not started: ${why}`
+      })
+    const prepared = (input: SpawnInput) => (error: FileError): ProcessError =>
+      refuse(input, `the sandbox could not be prepared: ${error.message}`)
+
+    /** So that a missing program is told apart from a sandbox that does not start. */
+    const isFound = (input: SpawnInput): Effect.Effect<boolean> => {
+      const [program] = input.argv
+      const candidates = program.includes(path.sep)
+        ? [path.resolve(input.cwd, program)]
+        : (input.env.get("PATH") ?? "/usr/bin:/bin").split(":").map((directory) =>
+          path.resolve(input.cwd, directory === "" ? "." : directory, program)
+        )
+      return Effect.map(
+        Effect.findFirst(
+          candidates,
+          (file) =>
+            files.canonical(file).pipe(Effect.map((found) => found.kind === "file"), Effect.orElseSucceed(() => false))
+        ),
+        (found) => found._tag === "Some"
+      )
+    }
+
+    const wrapSpawn: SandboxService["wrapSpawn"] = (input, policy = {}) =>
+      Effect.gen(function*() {
+        if (settings.mode === "off") return input
+        const refused = yield* refusal
+        if (refused !== null) return yield* refuse(input, refused)
+        const { method } = yield* inForce
+        if (method === null) return input
+        // The plain way says it better.
+        if (!(yield* isFound(input)) || (yield* kindOf(input.cwd)) === null) return input
+
+        const own: SandboxFiles = yield* Effect.mapError(sandboxFiles, prepared(input))
+        const repository = yield* git
+        const runtime: Place = { path: own.directory, kind: "directory" }
+        const roots = yield* existing([
+          ...land.roots,
+          ...(wholeWorkspace ? repository.write_roots : []),
+          ...(policy.extra_write_roots ?? []),
+          ...(settings.private_tmp ? [] : [own.temporary])
+        ])
+        const inside = roots.map((root) => root.path)
+        const closed = yield* close([
+          ...repository.protected,
+          ...(wholeWorkspace ? [{ path: path.join(land.workspace, ".hanzo"), missing: "directory" as const }] : []),
+          ...[...land.roots, workspace.cwd].map((root) => ({
+            path: path.join(root, ".hanzo"),
+            missing: "none" as const
+          })),
+          ...land.roots.flatMap((root) =>
+            ["hooks", "config"].map((name) => ({ path: path.join(root, ".git", name), missing: "none" as const }))
+          ),
+          ...land.always_protected.map((at) => ({
+            path: at,
+            missing: at === land.config_home ? "directory" as const : "file" as const
+          }))
+        ], inside)
+        const made = plan({
+          write_roots: roots,
+          read_only: closed.read_only,
+          masked: closed.masked,
+          // What the next sandbox is built from: nobody inside may meddle with it.
+          exposed: inside.some((root) => isWithin(root, own.directory))
+            ? [runtime]
+            : filtered
+            ? [{ path: own.sockets, kind: "directory" }]
+            : [],
+          hidden: [...(yield* existing(land.credentials)), ...(yield* sockets)],
+          private_tmp: settings.private_tmp
+        })
+        if (!isVisible(made, input.cwd)) {
+          return yield* refuse(input, `its directory ${input.cwd} is not to be seen in the sandbox`)
+        }
+        const env = new Map(input.env)
+        if (!settings.private_tmp) { for (const name of ["TMPDIR", "TMP", "TEMP"]) env.set(name, own.temporary) }
+        else if (made.private_tmp) {
+          for (const name of ["TMPDIR", "TMP", "TEMP"]) if (env.has(name)) env.set(name, "/tmp")
+        }
+        let argv: ReadonlyArray<string> = input.argv
+        if (filtered) {
+          const socket = yield* Effect.mapError(proxy, prepared(input))
+          for (const [name, value] of Object.entries(proxyVariables)) env.set(name, value)
+          argv = bridgedArgv(runtimeProgram(), socket, argv)
+        }
+        const wrapped = yield* wrap(method, own, made, { argv, cwd: input.cwd, env }, {
+          isolate,
+          needs_loopback: filtered
+        }).pipe(Effect.mapError(prepared(input)))
+        return { ...input, ...wrapped }
+      })
+
+    return {
+      settings,
+      checkPath: (given, operation) => Effect.map(judgePath(given, operation), (verdict) => verdict.allowed),
+      judgePath,
+      refusedHost: (host, port) =>
+        settings.mode === "off" || settings.network === "on"
+          ? null
+          : settings.network === "off"
+          ? `the sandbox allows no network (sandbox.network is "off"); ${host}:${port} is refused`
+          : refusedHost(allowed, host, port),
+      status,
+      refusal,
+      notice,
+      wrapSpawn
+    } satisfies SandboxService
+  })
+
+type Needs = Config | Workspace | Dirs | Environment | Files | Path.Path | Container | Enforcement
+
+/** One a workspace. @since 0.1.0 @category services */
+export class Sandbox extends Context.Tag("@hanzo/dev/sandbox/Sandbox")<Sandbox, SandboxService>() {
+  static readonly layer: Layer.Layer<Sandbox, never, Needs> = Layer.scoped(Sandbox, make({}))
+
+  /** The same with what the settings do not say. */
+  static readonly layerWith = (options: SandboxOptions): Layer.Layer<Sandbox, never, Needs> =>
+    Layer.scoped(Sandbox, make(options))
+}

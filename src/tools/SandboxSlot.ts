@@ -1,0 +1,88 @@
+/**
+ * The sandbox in the way of a tool call: paths of file tools, names of `fetch`, and whether commands may run at all
+ * (readings 2.3, 10.4). What a command touches is the kernel's to judge.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { ToolResult } from "../domain/Tool.ts"
+import { Workspace } from "../domain/Workspace.ts"
+import type { PathVerdict } from "../sandbox/CheckPath.ts"
+import { Sandbox, type SandboxService } from "../sandbox/Sandbox.ts"
+import { type GuardedCall, type Passage, ToolSandbox } from "./Slots.ts"
+
+/** Tools whose subjects are paths (reading 7.5). */
+const pathTools: ReadonlySet<string> = new Set(["read", "write", "edit", "apply_patch", "glob", "grep", "lsp"])
+
+const refused = (reason: string): Passage => ({ allowed: false, reason })
+
+/** Somebody was shown this very path and said yes. */
+const isApproved = (call: GuardedCall): boolean =>
+  call.decided_by === "user" || call.decided_by === "session" || call.decided_by?.startsWith("prompter:") === true
+
+const judgePaths = (sandbox: SandboxService, call: GuardedCall): Effect.Effect<Passage> =>
+  Effect.map(
+    Effect.forEach(call.subjects, (subject) => sandbox.judgePath(subject, call.read_only ? "read" : "write")),
+    (verdicts: ReadonlyArray<PathVerdict>): Passage => {
+      const warnings: Array<string> = []
+      for (const verdict of verdicts) {
+        if (verdict.allowed) {
+          if (verdict.warning !== null) warnings.push(`Warning: ${verdict.warning}.`)
+        } else if (!(verdict.rule === "outside" && call.read_only && isApproved(call))) return refused(verdict.message)
+      }
+      return warnings.length === 0 ? { allowed: true } : { allowed: true, context: warnings.join("\n") }
+    }
+  )
+
+const judgeUrl = (sandbox: SandboxService, url: string): Passage => {
+  if (!URL.canParse(url)) return refused(`${url} is refused by the sandbox: it is no address`)
+  const { hostname, port, protocol } = new URL(url)
+  const number = port === "" ? protocol === "https:" ? 443 : 80 : Number(port)
+  const why = sandbox.refusedHost(hostname.replace(/^\[(.*)\]$/su, "$1"), number)
+  return why === null ? { allowed: true } : refused(`${url} is refused by the sandbox: ${why} (rule network)`)
+}
+
+/** Paths that programs name when a write was refused by the kernel: `touch: cannot touch 'PATH': Read-only file system`. */
+const refusedPath = /(?:'([^'\n]+)'|"([^"\n]+)"|([^\s:'"][^:'"\n]*)): Read-only file system/gu
+
+const max_remarks = 3
+
+const remarks = (sandbox: SandboxService, cwd: string, output: string): Effect.Effect<string | null> =>
+  Effect.gen(function*() {
+    const paths = new Set<string>()
+    for (const found of output.matchAll(refusedPath)) {
+      const named = (found[1] ?? found[2] ?? found[3] ?? "").trim()
+      if (named !== "" && paths.size < max_remarks) paths.add(/^[/~]/u.test(named) ? named : `${cwd}/${named}`)
+    }
+    const said: Array<string> = []
+    for (const path of paths) {
+      const verdict = yield* sandbox.judgePath(path, "write")
+      if (!verdict.allowed) said.push(`[sandbox] ${verdict.message}`)
+    }
+    return said.length === 0 ? null : said.join("\n")
+  })
+
+/** @since 0.1.0 @category layers */
+export const layerSandboxSlot: Layer.Layer<ToolSandbox, never, Sandbox | Workspace> = Layer.effect(
+  ToolSandbox,
+  Effect.map(Effect.all([Sandbox, Workspace]), ([sandbox, { cwd }]) => ({
+    remark: (call: GuardedCall, result: ToolResult) =>
+      call.tool_name === "bash" && result.output.includes("Read-only file system")
+        ? remarks(sandbox, cwd, result.output)
+        : Effect.succeed(null),
+    check: (call: GuardedCall): Effect.Effect<Passage> => {
+      if (pathTools.has(call.tool_name)) return judgePaths(sandbox, call)
+      if (call.tool_name === "bash") {
+        return Effect.map(
+          sandbox.refusal,
+          (why) => why === null ? { allowed: true } : refused(`bash is refused: ${why}`)
+        )
+      }
+      const [url] = call.subjects
+      return Effect.succeed(
+        call.tool_name === "fetch" && url !== undefined ? judgeUrl(sandbox, url) : { allowed: true }
+      )
+    }
+  }))
+)
