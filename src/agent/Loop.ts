@@ -122,7 +122,7 @@ const answer = (
         reason: outcome.error.reason,
         message: outcome.error.message
       }])
-      yield* Effect.sleep(delay_ms)
+      yield* Backoff.sleep(delay_ms)
     }
   })
 
