@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { Agent } from "../../src/agent/Agent.ts"
-import { Config, type ConfigService } from "../../src/config/Config.ts"
+import { Config } from "../../src/config/Config.ts"
 import { ApiError } from "../../src/domain/Failure.ts"
 import { Ids } from "../../src/domain/Ids.ts"
 import type { Message } from "../../src/domain/Message.ts"
@@ -26,37 +26,6 @@ export const model: ResolvedModel = {
   price: { input: 1, output: 2 },
   limits: { connect_ms: 0, headers_ms: 0, idle_ms: 0 },
   retry: { max_retries: 3, base_ms: 100, max_ms: 1000, retry_after_cap_ms: 60_000 }
-}
-
-export const config: ConfigService = {
-  config: {
-    api_key: null,
-    api_key_command: null,
-    oauth_credentials: null,
-    model: "test/model",
-    providers: {},
-    mcp_servers: {},
-    permissions: [],
-    hooks: [],
-    sandbox: {},
-    lsp: {},
-    auth: {},
-    env: {},
-    custom_instructions: "",
-    input_mode: "default",
-    theme: "",
-    max_tokens: null,
-    reserve_recent: 3,
-    vim_timeout_ms: 500,
-    auto_max_rounds: 1,
-    audit_required: false
-  },
-  warnings: [],
-  errors: [],
-  origins: new Map(),
-  sources: new Map(),
-  user_file: "settings.json",
-  rules: []
 }
 
 /** One step of a scripted stream: an event, a wait, an open end, or a failure of the request. */
@@ -148,7 +117,7 @@ export const worldLayer = (world: World) => {
         api,
         tools,
         Layer.succeed(Models, { resolve: () => Effect.succeed({ ...model, ...world.model }) }),
-        Layer.succeed(Config, config),
+        Config.layerText("{}"),
         Layer.succeed(PermissionPrompter, world.prompters ?? []),
         Layer.succeed(Workspace, { root: "/work/project", cwd: "/work/project" }),
         Environment.layerTest()
