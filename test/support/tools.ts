@@ -1,6 +1,7 @@
 /** Layers under the tools for tests: real files and processes in a scratch directory, scripted permissions. */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as fs from "node:fs"
@@ -25,40 +26,12 @@ import { NativeTools } from "../../src/tools/Registry.ts"
 import { ToolHooks, ToolSandbox } from "../../src/tools/Slots.ts"
 import type { NativeTool } from "../../src/tools/Tool.ts"
 
-const emptyConfig: HanzoConfig = {
-  api_key: null,
-  api_key_command: null,
-  oauth_credentials: null,
-  model: "scripted/test",
-  providers: {},
-  mcp_servers: {},
-  permissions: [],
-  hooks: [],
-  sandbox: {},
-  lsp: {},
-  auth: {},
-  env: {},
-  custom_instructions: "",
-  input_mode: "default",
-  theme: "auto",
-  max_tokens: null,
-  reserve_recent: 3,
-  vim_timeout_ms: 500,
-  auto_max_rounds: 1,
-  audit_required: false
-}
-
+/** The settings' own defaults with some of them replaced. */
 const layerConfig = (config: Partial<HanzoConfig> = {}): Layer.Layer<Config> =>
-  Layer.succeed(
-    Config,
-    {
-      config: { ...emptyConfig, ...config },
-      warnings: [],
-      errors: [],
-      origins: new Map(),
-      rules: []
-    } as unknown as Config["Type"]
-  )
+  Layer.map(Config.layerText("{}"), (context) => {
+    const defaults = Context.get(context, Config)
+    return Context.make(Config, { ...defaults, config: { ...defaults.config, ...config } })
+  })
 
 /** Lets everything through and remembers the requests. */
 export const recordingPermissions = (
