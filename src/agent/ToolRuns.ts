@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import { failure, type ToolResult } from "../domain/Tool.ts"
+import { failure, resultText, type ToolResult } from "../domain/Tool.ts"
 import type { Entry, StorageError } from "../storage/SessionStore.ts"
 import type { Message } from "../domain/Message.ts"
 import type { RunContext } from "./RunContext.ts"
@@ -28,12 +28,7 @@ export const settleGrace = "15 seconds"
 
 /** The result as the next request carries it. @since 0.1.0 @category combinators */
 export const resultMessage = (call: TurnCall, result: ToolResult): Message => {
-  const error = result.error ?? ""
-  const text = !result.is_error || result.output.includes(error)
-    ? result.output
-    : result.output === ""
-    ? error
-    : `${result.output}\n${error}`
+  const text = resultText(result)
   const parts = result.parts ?? []
   return {
     role: "tool",

@@ -59,6 +59,10 @@ export const failure = (error: string, output = ""): ToolResult => ({
   is_error: true
 })
 
+/** The result as one text: the output, and what went wrong unless the output says it already. @since 0.1.0 @category combinators */
+export const resultText = ({ error, is_error, output }: ToolResult): string =>
+  !is_error || error === null || output.includes(error) ? output : output === "" ? error : `${output}\n${error}`
+
 /**
  * What a call knows of the run it belongs to. `report` takes the events that happen inside a call (`tool.output`,
  * `permission.asked`, `permission.decided`, `hook.completed`); it never fails and applies back-pressure.

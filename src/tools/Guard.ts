@@ -157,7 +157,7 @@ const make = Effect.gen(function*() {
       yield* live.flush
       const result = Exit.isSuccess(done) ? lawful(name, done.value) : yield* broke(name, done.cause)
 
-      yield* closed(
+      const after = yield* closed<string | void>(
         "post hook",
         Effect.suspend(() => hooks.after(call, result)),
         () => undefined
@@ -166,8 +166,8 @@ const make = Effect.gen(function*() {
       const remarked = remark === undefined
         ? null
         : yield* closed("sandbox", Effect.suspend(() => remark(call, result)), () => null)
-      const told = [before.context, inSandbox.context, remarked ?? ""].filter((text) =>
-        text !== undefined && text !== ""
+      const told = [before.context, inSandbox.context, after, remarked].filter((text) =>
+        typeof text === "string" && text !== ""
       )
       return told.length === 0
         ? result

@@ -37,8 +37,11 @@ export type Passage =
 export interface ToolHooksService {
   /** All pre hooks in order; the first that does not allow decides. A defect denies. */
   readonly before: (call: GuardedCall) => Effect.Effect<Passage>
-  /** All post hooks, awaited; cannot change the result. Not called when the tool did not run. */
-  readonly after: (call: GuardedCall, result: ToolResult) => Effect.Effect<void>
+  /**
+   * All post hooks, awaited; cannot change the result. Not called when the tool did not run. A text is told to the model
+   * beside the result, like the `context` of a passage.
+   */
+  readonly after: (call: GuardedCall, result: ToolResult) => Effect.Effect<string | void>
 }
 
 const pass: Passage = { allowed: true }
