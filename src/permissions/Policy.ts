@@ -1,117 +1,71 @@
 /**
- * Rules against a call: HIP-301 section 7, readings 7.1 to 7.5. Pure.
+ * Rules against a call: HIP-301 section 7, readings 7.1 to 7.6. Pure.
  *
  * @since 0.1.0
  */
-import * as Fnmatch from "../codec/Fnmatch.ts"
-import type { PermissionMode, PermissionRule, Verdict } from "../domain/Permission.ts"
+import type { PermissionMode, Verdict } from "../domain/Permission.ts"
+import type { CommandView, View } from "./Programs.ts"
+import { type CompiledRule, compileRule, literalPrefix, RuleList, splitPattern, type TieredRule } from "./RuleList.ts"
+import { analyse, isPlainCommand, pathSubject, type ShellLine, type ShellSource } from "./Shell.ts"
+
+export { isPlainCommand, splitPattern, type TieredRule }
+
+/** What one part of a command line came to. @since 0.1.0 @category models */
+export interface Part extends Verdict {
+  /** `line`: the whole of a line that cannot be read; `write`: a file behind an output redirection. */
+  readonly kind: "command" | "write" | "line"
+  /** The command after quote removal, the path as rules see it, or the line. */
+  readonly text: string
+  /** A deny may be hidden in it: no mode lifts the question. */
+  readonly unsure: boolean
+  /** Why it is asked about although a rule would allow it, or why it is unsure; null = the rule or the default decided. */
+  readonly why: string | null
+  /** A rule for exactly this text would allow it. */
+  readonly grantable: boolean
+}
 
 /** @since 0.1.0 @category models */
-export interface TieredRule extends PermissionRule {
-  readonly tier?: string
+export interface PolicyVerdict extends Verdict {
+  /** A rule that denies may be hidden in the call: `prompt` at the least, which no mode lifts. */
+  readonly unsure?: boolean
+  /** Set when the reading of the command line decided, not a rule. */
+  readonly why?: string
+  /** Of a command line: what it consists of. */
+  readonly parts?: ReadonlyArray<Part>
 }
 
-/** How a pattern fits a call: not at all, or surely, or (a command line that cannot be taken apart) perhaps. */
-type Fit = "no" | "yes" | "perhaps"
-
-interface Compiled {
-  readonly rule: TieredRule
-  readonly index: number
-  readonly fit: (tool_name: string, subject: string | undefined) => Fit
+/** @since 0.1.0 @category models */
+export interface PolicyOptions {
+  /** What reads command lines; absent = only single plain commands are understood. */
+  readonly shell?: ShellSource
+  /** Absolute root of the workspace, for the paths of redirections; absent = paths stay as they are written. */
+  readonly root?: string
+  /** Where command lines start. */
+  readonly cwd?: string
 }
 
-/** Where `tool(subject)` is split: the first `(`, and the `)` it must end with. @since 0.1.0 @category decoding */
-export const splitPattern = (pattern: string): { readonly name: string; readonly subject: string } | null => {
-  const open = pattern.indexOf("(")
-  return open < 0 || !pattern.endsWith(")") || open === pattern.length - 1
-    ? null
-    : { name: pattern.slice(0, open), subject: pattern.slice(open + 1, -1) }
-}
+/** From a path in a command line to the subject of `write`; null = it is not known. @since 0.1.0 @category models */
+export type ResolvePath = (path: string) => string | null
 
-/**
- * Whether a command line is one simple command of plain words, so that its text is what runs. Everything else (lists,
- * pipes, quotes, expansions, redirections, assignments, comments, globs) may hide a command.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const isPlainCommand = (line: string): boolean =>
-  /^[A-Za-z0-9_./-][A-Za-z0-9_./:@%+,-]*(?: [A-Za-z0-9_./:@%+,=-]+)*$/.test(line)
-
-const programsThatRunOthers: ReadonlySet<string> = new Set(
-  "time nohup nice stdbuf timeout command env xargs find ssh sudo su doas eval source . exec trap alias sh bash dash zsh ksh fish busybox python python3 perl ruby node deno bun php awk gawk setsid chroot unshare nsenter bwrap watch parallel builtin ionice taskset strace script"
-    .split(" ")
-)
-
-const fitOf = (rule: TieredRule): Compiled["fit"] => {
-  const plain = Fnmatch.compile(rule.tool_pattern)
-  const split = splitPattern(rule.tool_pattern)
-  if (split === null) return (tool_name) => plain(tool_name) ? "yes" : "no"
-  const name = Fnmatch.compile(split.name)
-  const matches = Fnmatch.compile(split.subject)
-  return (tool_name, subject) => {
-    if (plain(tool_name)) return "yes"
-    if (subject === undefined || !name(tool_name)) return "no"
-    if (tool_name !== "bash") return matches(subject) ? "yes" : "no"
-    const line = subject.trim()
-    const program = line.split(/\s/, 1)[0] ?? ""
-    const base = program.slice(program.lastIndexOf("/") + 1)
-    if (isPlainCommand(line) && !programsThatRunOthers.has(base)) {
-      if (matches(line)) return "yes"
-      // A deny must not be escaped by writing out the path of the program.
-      return rule.mode === "deny" && matches(base + line.slice(program.length)) ? "yes" : "no"
-    }
-    if (rule.mode === "allow") {
-      return isPlainCommand(line) && split.subject.startsWith(base) && matches(line)
-        ? "yes"
-        : "no"
-    }
-    return matches(line) ? "yes" : rule.mode === "deny" ? "perhaps" : "no"
-  }
-}
+const strength: Readonly<Record<PermissionMode, number>> = { allow: 0, prompt: 1, deny: 2 }
 
 const none: Verdict = { mode: "prompt", rule_index: null, rule_matched: null, reason: null }
 
-/**
- * A rule list in order: the first that matches decides, none = prompt. `evaluate` is HIP-301's; with a subject it also
- * takes `tool(subject)` patterns.
- *
- * A `bash(...)` deny that may be hidden in a line this cannot take apart gives `prompt` at the least, `unsure: true`,
- * which no mode lifts.
- *
- * @since 0.1.0
- * @category models
- */
-export class PermissionPolicy {
-  readonly rules: ReadonlyArray<TieredRule>
-  private readonly compiled: ReadonlyArray<Compiled>
+const verdictOf = ({ index, rule }: CompiledRule): Verdict => ({
+  mode: rule.mode,
+  rule_index: index,
+  rule_matched: rule.tool_pattern,
+  reason: rule.reason ?? null,
+  ...(rule.tier === undefined ? {} : { tier: rule.tier })
+})
 
-  constructor(rules: ReadonlyArray<TieredRule>) {
-    this.rules = rules
-    this.compiled = rules.map((rule, index) => ({ rule, index, fit: fitOf(rule) }))
-  }
-
-  evaluate(tool_name: string, subject?: string): Verdict & { readonly unsure?: boolean } {
-    let unsure = false
-    for (const { fit, index, rule } of this.compiled) {
-      const found = fit(tool_name, subject)
-      if (found === "perhaps") unsure = true
-      if (found !== "yes") continue
-      const mode: PermissionMode = unsure && rule.mode === "allow" ? "prompt" : rule.mode
-      return {
-        mode,
-        rule_index: index,
-        rule_matched: rule.tool_pattern,
-        reason: rule.reason ?? null,
-        ...(rule.tier === undefined ? {} : { tier: rule.tier }),
-        ...(unsure && mode !== "deny" ? { unsure } : {})
-      }
-    }
-    return unsure ? { ...none, unsure } : none
-  }
-}
-
-const strength: Readonly<Record<PermissionMode, number>> = { allow: 0, prompt: 1, deny: 2 }
+const bare = (verdict: Verdict): Verdict => ({
+  mode: verdict.mode,
+  rule_index: verdict.rule_index,
+  rule_matched: verdict.rule_matched,
+  reason: verdict.reason,
+  ...(verdict.tier === undefined ? {} : { tier: verdict.tier })
+})
 
 /** Every subject must be allowed: deny before prompt before allow; of equals the first. @since 0.1.0 @category combinators */
 export const strictest = <V extends { readonly mode: PermissionMode; readonly unsure?: boolean }>(
@@ -125,3 +79,256 @@ export const strictest = <V extends { readonly mode: PermissionMode; readonly un
   }
   return unsure && worst.mode !== "deny" ? { ...worst, unsure: true } : worst
 }
+
+/** Some text that begins with `known` may match a pattern that begins with `literal`. */
+const mayMatch = (known: string, literal: string): boolean => known.startsWith(literal) || literal.startsWith(known)
+
+/** A text as a deny rule sees it: surely matched, perhaps (the rest is not known), or not. */
+const denied = (rule: CompiledRule, seen: View): "yes" | "perhaps" | "no" =>
+  rule.subject === null
+    ? "no"
+    : rule.subject.matches(seen.text)
+    ? "yes"
+    : seen.known !== null && mayMatch(seen.known, rule.subject.literal)
+    ? "perhaps"
+    : "no"
+
+const asPart = (kind: Part["kind"], text: string, verdict: Verdict, more: Partial<Part> = {}): Part => ({
+  kind,
+  text,
+  ...bare(verdict),
+  unsure: false,
+  why: null,
+  grantable: true,
+  ...more
+})
+
+/** A part that rules would let pass, but which must be asked about. */
+const asked = (kind: Part["kind"], text: string, verdict: Verdict, why: string, more: Partial<Part> = {}): Part =>
+  verdict.mode === "allow"
+    ? asPart(kind, text, none, { why, ...more })
+    : asPart(kind, text, verdict, { why, ...more })
+
+const byRule = (rule: CompiledRule): string => `it may come to what the rule ${JSON.stringify(rule.rule.tool_pattern)} denies`
+
+/** One simple command against one list: first match, with everything that a deny looks at. */
+const judgeCommand = (list: RuleList, line: ShellLine, command: CommandView): Part => {
+  const rules = list.for("bash")
+  const { text } = command
+  if (rules.subjects.length === 0) {
+    const verdict = rules.always === null ? none : verdictOf(rules.always)
+    return asPart("command", text, verdict, { grantable: command.name !== null })
+  }
+  const whole: View = { text: line.line, known: null }
+  const trimmed: View = { text: line.line.trim(), known: null }
+  const sure: ReadonlyArray<View> = [command, ...command.same, whole, trimmed]
+  const maybe = rules.denies.length === 0 ? [] : command.maybe
+  const dynamic = command.opaque || sure.some((seen) => seen.known !== null) || maybe.some((seen) => seen.known !== null)
+  const candidates = dynamic
+    ? rules.subjects
+    : rules.candidates([...sure.map((seen) => seen.text), ...maybe.map((seen) => seen.text)])
+  let hidden: CompiledRule | null = null
+  let decided: CompiledRule | null = null
+  for (const rule of candidates) {
+    const { mode } = rule.rule
+    if (mode === "deny") {
+      const found = sure.map((seen) => denied(rule, seen))
+      if (found.includes("yes")) {
+        decided = rule
+        break
+      }
+      if (command.opaque || found.includes("perhaps") || maybe.some((seen) => denied(rule, seen) !== "no")) hidden ??= rule
+      continue
+    }
+    const matches = rule.subject?.matches(text) === true ||
+      (mode === "prompt" && command.same.some((seen) => rule.subject?.matches(seen.text) === true))
+    if (matches) {
+      decided = rule
+      break
+    }
+  }
+  decided ??= rules.always
+  const grantable = command.name !== null && hidden === null
+  if (decided === null) {
+    return hidden === null
+      ? asPart("command", text, none, { grantable, why: command.floor })
+      : asPart("command", text, none, { grantable, why: byRule(hidden), unsure: true })
+  }
+  const verdict = verdictOf(decided)
+  if (verdict.mode === "deny") return asPart("command", text, verdict)
+  if (hidden !== null) return asked("command", text, verdict, byRule(hidden), { unsure: true, grantable })
+  if (verdict.mode === "allow" && command.floor !== null && decided.subject !== null && decided !== rules.always) {
+    const enough = command.name !== null && command.name !== "" && decided.subject.literal.startsWith(command.name)
+    if (!enough) return asked("command", text, verdict, command.floor, { grantable })
+  }
+  return asPart("command", text, verdict, { grantable })
+}
+
+/** A line that cannot be read, as a whole: only a rule for all of `bash` allows it, and only if no deny may be hidden. */
+const judgeWhole = (list: RuleList, line: ShellLine, problem: string): Part => {
+  const rules = list.for("bash")
+  const text = line.line.trim()
+  const seen: ReadonlyArray<string> = text === line.line ? [text] : [text, line.line]
+  const why = line.sealed ? problem : `the line cannot be read for sure: ${problem}`
+  const more = { grantable: false }
+  let hidden: CompiledRule | null = null
+  for (const rule of rules.subjects) {
+    const matches = seen.some((each) => rule.subject?.matches(each) === true)
+    if (matches && rule.rule.mode === "deny") return asPart("line", text, verdictOf(rule), more)
+    if (rule.rule.mode === "deny") hidden ??= rule
+    else if (matches) {
+      return asked("line", text, verdictOf(rule), why, { ...more, unsure: hidden !== null || line.sealed })
+    }
+  }
+  const verdict = rules.always === null ? none : verdictOf(rules.always)
+  if (verdict.mode === "deny") return asPart("line", text, verdict, more)
+  if (hidden !== null) return asked("line", text, verdict, `${why}; ${byRule(hidden)}`, { ...more, unsure: true })
+  if (line.sealed) return asked("line", text, verdict, why, { ...more, unsure: true })
+  return asPart("line", text, verdict, verdict.mode === "allow" ? more : { ...more, why })
+}
+
+const judgeWrite = (list: RuleList, subject: string | null, text: string): Part => {
+  const rules = list.for("write")
+  if (subject !== null) {
+    const first = rules.first(subject)
+    return asPart("write", subject, first === null ? none : verdictOf(first))
+  }
+  // Only a rule for every file speaks about a file that is not known.
+  const [hidden] = rules.denies
+  const verdict = rules.always === null ? none : verdictOf(rules.always)
+  if (verdict.mode === "deny") return asPart("write", text, verdict, { grantable: false })
+  const why = "the file is not known before the line runs"
+  return hidden === undefined
+    ? verdict.mode === "allow"
+      ? asPart("write", text, verdict, { grantable: false })
+      : asPart("write", text, verdict, { grantable: false, why })
+    : asked("write", text, verdict, why, { grantable: false, unsure: true })
+}
+
+const combined = (parts: readonly [Part, ...ReadonlyArray<Part>]): PolicyVerdict => {
+  const worst = strictest(parts)
+  const unsure = worst.mode !== "deny" && parts.some((part) => part.unsure)
+  const why = worst.why ?? parts.find((part) => part.unsure)?.why ?? null
+  return {
+    ...bare(worst),
+    ...(unsure ? { unsure } : {}),
+    ...(why === null || worst.mode !== "prompt" ? {} : { why }),
+    parts
+  }
+}
+
+const judgeLine = (list: RuleList, line: ShellLine, resolve: ResolvePath): PolicyVerdict => {
+  const whole = line.problem === null ? [] : [judgeWhole(list, line, line.problem)]
+  const commands = line.commands.map((command) => ({ start: command.start, part: judgeCommand(list, line, command) }))
+  const writes = line.writes.map(({ path, start, text }) => {
+    const known = path === null || (line.moves && !path.startsWith("/")) ? null : resolve(path)
+    return { start, part: judgeWrite(list, known, text) }
+  })
+  const [first, ...rest] = [...whole, ...[...commands, ...writes].sort((a, b) => a.start - b.start).map(({ part }) => part)]
+  return first === undefined
+    ? combined([judgeWhole(list, line, "there is no command in it")])
+    : combined([first, ...rest])
+}
+
+/** Managed rules that are not denies count for nothing (reading 7.4). @since 0.1.0 @category combinators */
+export const managedNotDeny = (rules: ReadonlyArray<TieredRule>): ReadonlyArray<TieredRule> =>
+  rules.filter((rule) => rule.tier === "managed" && rule.mode !== "deny")
+
+const counts = (rule: TieredRule): boolean =>
+  !(rule.tier === "managed" && rule.mode !== "deny") && !(rule.untrusted === true && rule.mode === "allow")
+
+/** `flag` before `session`, `local`, `project`, `user` (reading 7.4); rules of one tier in their own order. */
+const order: ReadonlyArray<string> = ["flag", "session", "local", "project", "user"]
+
+const byTier = (rules: ReadonlyArray<CompiledRule>): ReadonlyArray<CompiledRule> =>
+  rules.some(({ rule }) => rule.tier === undefined || !order.includes(rule.tier))
+    ? rules
+    : order.flatMap((tier) => rules.filter(({ rule }) => rule.tier === tier))
+
+/**
+ * A rule list in order: the first that matches decides, none = prompt. `evaluate` is HIP-301's; with a subject it also
+ * takes `tool(subject)` patterns, and the subject of `bash` is a command line.
+ *
+ * Rules with a tier are put in the order of reading 7.4; a deny of the managed list alone, then of the user list alone,
+ * is final. `rule_index` counts in the list of the rule's tier, without tiers in the list given.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export class PermissionPolicy {
+  readonly rules: ReadonlyArray<TieredRule>
+  /** In the order in which they are tried, with their lists: `managed`, then `user` alone, then all. */
+  readonly stages: ReadonlyArray<{ readonly sticky: boolean; readonly list: RuleList }>
+  private readonly options: PolicyOptions
+  private readonly resolve: ResolvePath
+
+  constructor(rules: ReadonlyArray<TieredRule>, options: PolicyOptions = {}) {
+    this.rules = rules
+    this.options = options
+    this.resolve = (path) => pathSubject(path, options.root, options.cwd)
+    const seen = new Map<string, number>()
+    const compiled = rules.map((rule, position) => {
+      const tier = rule.tier ?? ""
+      const index = rule.tier === undefined ? position : seen.get(tier) ?? 0
+      seen.set(tier, index + 1)
+      return compileRule(rule, index, position)
+    }).filter(({ rule }) => counts(rule))
+    const of = (tier: string) => compiled.filter(({ rule }) => rule.tier === tier)
+    const sticky = ["managed", "user"].map(of).filter((list) => list.some(({ rule }) => rule.mode === "deny"))
+    const main = byTier(compiled.filter(({ rule }) => rule.tier !== "managed"))
+    this.stages = [
+      ...sticky.map((list) => ({ sticky: true, list: new RuleList(list) })),
+      { sticky: false, list: new RuleList(main) }
+    ]
+  }
+
+  evaluate(tool_name: string, subject?: string): PolicyVerdict {
+    if (tool_name === "bash" && subject !== undefined) return this.judge(analyse(subject, this.options.shell))
+    for (const { list, sticky } of this.stages) {
+      const first = list.for(tool_name).first(subject)
+      if (sticky ? first?.rule.mode === "deny" : first !== null) return first === null ? none : verdictOf(first)
+    }
+    return none
+  }
+
+  /** A command line that was read before; `resolve` gives the subjects of its redirections. */
+  judge(line: ShellLine, resolve: ResolvePath = this.resolve): PolicyVerdict {
+    let unsure: PolicyVerdict | null = null
+    for (const { list, sticky } of this.stages) {
+      const verdict = judgeLine(list, line, resolve)
+      if (!sticky) return unsure === null ? verdict : doubted(verdict, unsure)
+      if (verdict.mode === "deny") return verdict
+      if (verdict.unsure === true) unsure ??= verdict
+    }
+    return none
+  }
+}
+
+/** What the sticky lists could not rule out holds for the verdict of all lists. */
+const doubted = (verdict: PolicyVerdict, doubt: PolicyVerdict): PolicyVerdict =>
+  verdict.mode === "deny"
+    ? verdict
+    : {
+      ...(verdict.mode === "allow" ? none : bare(verdict)),
+      unsure: true,
+      ...(doubt.why === undefined ? {} : { why: doubt.why }),
+      ...(verdict.parts === undefined
+        ? {}
+        : {
+          parts: verdict.parts.map((part, index) => {
+            const other = doubt.parts?.[index]
+            return other?.unsure === true && part.mode !== "deny"
+              ? asked(part.kind, part.text, part, other.why ?? "", { unsure: true, grantable: false })
+              : part
+          })
+        })
+    }
+
+/** A rule's pattern that matches exactly this subject. @since 0.1.0 @category constructors */
+export const exactPattern = (tool_name: string, subject: string | null): string => {
+  const literal = (text: string): string => text.replaceAll(/[*?[]/g, "[$&]")
+  return subject === null ? literal(tool_name) : `${literal(tool_name)}(${literal(subject)})`
+}
+
+/** What a subject pattern must literally begin with. @since 0.1.0 @category combinators */
+export const subjectLiteral = (pattern: string): string => literalPrefix(splitPattern(pattern)?.subject ?? "")

@@ -1,0 +1,374 @@
+/**
+ * What is known of programs that run other programs (reading 7.6): wrappers that are looked through, commands that no
+ * broad rule may allow, and what else of a command a deny rule looks at. Pure.
+ *
+ * @since 0.1.0
+ */
+import type { SimpleCommand } from "./ShellReader.ts"
+import { join, type ShellWord } from "./ShellWords.ts"
+
+/** A text that a deny rule looks at; `known` as in ShellWord. @since 0.1.0 @category models */
+export interface View {
+  readonly text: string
+  readonly known: string | null
+}
+
+/** One simple command as rules see it. @since 0.1.0 @category models */
+export interface CommandView extends View {
+  readonly start: number
+  /** With what the subject of an allow rule must begin when `floor` is set; null = no subject is enough. */
+  readonly name: string | null
+  /** Why a broad rule does not allow it; null = any rule may. */
+  readonly floor: string | null
+  /** Further texts that are surely this command: reduced to the base name, without assignments, with its wrapper. */
+  readonly same: ReadonlyArray<View>
+  /** Texts that it may come to: what a wrapper may run, options in another order. A deny on one of them asks. */
+  readonly maybe: ReadonlyArray<View>
+  /** Command lines that it will run, to be read in turn. */
+  readonly lines: ReadonlyArray<string>
+  /** What it runs is not known at all. */
+  readonly opaque: boolean
+  /** The base name of the program that is run in the end. */
+  readonly program: string
+}
+
+const set = (names: string): ReadonlySet<string> => new Set(names.split(" "))
+
+const shells = set("sh bash dash zsh ksh mksh ash fish csh tcsh rbash")
+const alwaysAsk = set(
+  "eval source . exec trap alias xargs ssh sudo su doas runuser pkexec builtin coproc enable chroot setsid unshare nsenter " +
+    "bwrap watch parallel ionice chrt taskset strace ltrace gdb script busybox toybox systemd-run start-stop-daemon " +
+    "dbus-run-session xvfb-run flatpak-spawn osascript"
+)
+/** Their words after the first may be a command. */
+const runners = set(
+  "xargs ssh sudo su doas runuser pkexec exec builtin coproc chroot setsid unshare nsenter bwrap watch parallel ionice chrt " +
+    "taskset strace ltrace gdb script busybox toybox systemd-run start-stop-daemon dbus-run-session xvfb-run flatpak-spawn env " +
+    "time nohup nice stdbuf timeout command"
+)
+/** Interpreter to its options that take program text. */
+const inline: ReadonlyArray<readonly [RegExp, RegExp]> = [
+  [/^(?:python|pypy|ipython)[\d.]*$/, /^-[A-Za-z]*c/],
+  [/^perl[\d.]*$/, /^-[A-Za-z0-9]*[eE]/],
+  [/^ruby[\d.]*$/, /^-[A-Za-z]*e/],
+  [/^(?:node|nodejs)$/, /^(?:-[a-z]*[ep]|--eval|--print|--import|--require|-r|--loader|--experimental-loader)(?:=|$)/],
+  [/^bun$/, /^(?:-e|-p|--eval|--print|--preload|-r)(?:=|$)/],
+  [/^php[\d.]*$/, /^(?:-[rBRE]|--run)/],
+  [/^lua(?:jit)?[\d.]*$/, /^-e/],
+  [/^(?:Rscript|R|julia|elixir|erl|ghc|scala|groovy|tclsh|jshell)$/, /^(?:-e|-E|--eval|-eval|-p)/],
+  [/^(?:pwsh|powershell)$/, /^-(?:c|command|e|enc|encodedcommand)/i]
+]
+const interpreters = /^(?:(?:python|pypy|ipython|perl|ruby|php|lua)[\d.]*|node|nodejs|luajit|Rscript|julia|elixir|tclsh|pwsh)$/
+
+/** Options by which an ordinary program runs another one. */
+const dangerous: Readonly<Record<string, RegExp>> = {
+  find: /^-(?:exec|execdir|ok|okdir|delete|fprint|fprint0|fprintf|fls)$/,
+  fd: /^(?:-[a-zA-Z]*[xX]|--exec|--exec-batch)(?:=|$)/,
+  fdfind: /^(?:-[a-zA-Z]*[xX]|--exec|--exec-batch)(?:=|$)/,
+  rg: /^--(?:pre|hostname-bin)(?:=|$)/,
+  git: /^(?:-c|--config-env|--exec-path|--upload-pack|--receive-pack|--exec|--ext-diff|--extcmd|-x|--open-files-in-pager|--tool)(?:=|$)|^-c./,
+  tar:
+    /^(?:--to-command|--checkpoint-action|--use-compress-program|--rsh-command|--info-script|--new-volume-script)(?:=|$)|^--(?:to|checkpoint-|use|rsh|info|new)|^-[A-Za-z]*[IF]/,
+  rsync: /^(?:-[a-zA-Z]*e|--rsh|--rsync-path)(?:=|$)|^-e./,
+  scp: /^-[a-zA-Z]*[oSD]/,
+  sftp: /^-[a-zA-Z]*[oSD]/,
+  sort: /^--compress-/,
+  split: /^--filter/,
+  zip: /^(?:-TT|--unzip-command)/,
+  man: /^(?:-P|--pager|-H)/,
+  less: /^\+|^-[a-zA-Z]*k/,
+  vim: /^(?:\+|-c|--cmd|-S|-s|-u)/,
+  vi: /^(?:\+|-c|--cmd|-S|-s|-u)/,
+  nvim: /^(?:\+|-c|--cmd|-S|-s|-u|-l)/,
+  ex: /^(?:\+|-c|-S|-s)/,
+  emacs: /^(?:--eval|--execute|-e|-f|--funcall|-l|--load|--script|--batch)/,
+  ed: /./,
+  mapfile: /^-[a-z]*C/,
+  readarray: /^-[a-z]*C/,
+  hash: /^-[a-z]*p/,
+  bind: /^-[a-z]*x/,
+  complete: /^-[a-z]*[CF]/,
+  compgen: /^-[a-z]*[CF]/,
+  make: /^--eval|^SHELL[:+?]?=/,
+  gcc: /^(?:-wrapper|-fplugin|-B)/,
+  go: /^-(?:exec|toolexec)(?:=|$)/,
+  cargo: /^--config(?:=|$)/,
+  npm: /^--(?:script-shell|node-options)(?:=|$)/,
+  docker: /^--entrypoint/,
+  sqlite3: /^\.(?:shell|system)|^-cmd$/,
+  dpkg: /^--(?:pre-invoke|post-invoke)/,
+  apt: /^-o/,
+  "apt-get": /^-o/,
+  tcpdump: /^-[a-z]*z/,
+  awk: /system|\||getline|>|@|^-[a-z]*[fiEl]|^--(?:file|exec|include|load)/,
+  sed:
+    /(?:^|[;{}\n])\s*(?:\d+|\$|\/[^/]*\/)?(?:,(?:\d+|\$|\/[^/]*\/))?\s*!?\s*[ewW](?:\s|$)|s([^\w\s\\])(?:(?!\1)[^\\]|\\[\s\S])*\1(?:(?!\1)[^\\]|\\[\s\S])*\1[gpiImM0-9]*[ew]|^-[a-zA-Z]*f|^--file/
+}
+const sameAs: Readonly<Record<string, string>> = { gawk: "awk", mawk: "awk", nawk: "awk", gsed: "sed", bsdtar: "tar", gtar: "tar", gmake: "make" }
+
+const assignmentLike = /^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=/
+
+/** The name without its directory. @since 0.1.0 @category combinators */
+export const baseName = (program: string): string => program.slice(program.lastIndexOf("/") + 1)
+
+/** Where the inner command of a transparent wrapper begins; null = it is not looked through. */
+const inside = (program: string, words: ReadonlyArray<ShellWord>): number | null => {
+  const texts = words.map((word) => word.known === null ? word.text : null)
+  /** Options without a value, options whose value may follow, and how many words stand before the command. */
+  const skip = (flag: RegExp, valued: RegExp, joined: RegExp, operands = 0): number | null => {
+    let at = 1
+    while (at < texts.length) {
+      const text = texts[at]
+      if (text === null || text === undefined) return null
+      if (text === "--") {
+        at++
+        break
+      }
+      if (!text.startsWith("-") || (text === "-" && !flag.test(text))) break
+      if (flag.test(text) || joined.test(text)) at++
+      else if (valued.test(text)) {
+        if (typeof texts[at + 1] !== "string") return null
+        at += 2
+      } else return null
+    }
+    for (let i = 0; i < operands; i++) {
+      if (typeof texts[at] !== "string") return null
+      at++
+    }
+    return at < texts.length ? at : null
+  }
+  const never = /(?!)/
+  switch (program) {
+    case "time":
+      return skip(/^-p$/, never, never)
+    case "nohup":
+      return skip(never, never, never)
+    case "nice":
+      return skip(/^-\d+$/, /^(?:-n|--adjustment)$/, /^(?:-n-?\d+|--adjustment=-?\d+)$/)
+    case "stdbuf":
+      return skip(never, /^(?:-[ioe]|--(?:input|output|error))$/, /^(?:-[ioe][0-9L][A-Za-z0-9]*|--(?:input|output|error)=\w+)$/)
+    case "timeout":
+      return skip(
+        /^(?:--preserve-status|--foreground|-v|--verbose)$/,
+        /^(?:-[ks]|--kill-after|--signal)$/,
+        /^(?:-[ks][\w.]+|--(?:kill-after|signal)=[\w.]+)$/,
+        1
+      )
+    case "command":
+      return skip(/^-p$/, never, never)
+    case "env":
+      return skip(/^(?:-|-i|--ignore-environment|-v|--debug)$/, /^(?:-u|--unset)$/, /^(?:-u\w+|--unset=\w+)$/)
+    default:
+      return null
+  }
+}
+
+const wrappers = set("time nohup nice stdbuf timeout command env")
+
+const permutations = (letters: ReadonlyArray<string>): ReadonlyArray<string> =>
+  letters.length <= 1
+    ? [letters.join("")]
+    : letters.flatMap((letter, index) =>
+      permutations(letters.filter((_, other) => other !== index)).map((rest) => letter + rest)
+    )
+
+const reordered = (words: ReadonlyArray<ShellWord>): ReadonlyArray<View> => {
+  const [program, ...rest] = words
+  if (program === undefined || rest.length === 0 || rest.length > 64) return []
+  const views: Array<View> = []
+  const option = (word: ShellWord): boolean => word.text.startsWith("-") && word.text.length > 1
+  const end = rest.findIndex((word) => word.text === "--")
+  const head = end < 0 ? rest : rest.slice(0, end)
+  const tail = end < 0 ? [] : rest.slice(end)
+  const options = head.filter(option)
+  const operands = head.filter((word) => !option(word))
+  if (options.length > 0) {
+    // The options before, and behind the first words (`git push --force` for `git push origin --force`).
+    for (const at of [0, 1, 2]) {
+      if (at > operands.length) continue
+      views.push(join([program, ...operands.slice(0, at), ...options, ...operands.slice(at), ...tail]))
+      // Each option in the first place: `git push --force` when another option stands before it.
+      for (const first of options.slice(0, 12)) {
+        const others = options.filter((other) => other !== first)
+        views.push(join([program, ...operands.slice(0, at), first, ...others, ...operands.slice(at), ...tail]))
+      }
+    }
+    views.push(join([program, ...operands, ...options, ...tail]))
+    // Options with a value before the first word (`git -C dir push`).
+    const [first] = head
+    if (first !== undefined && option(first)) {
+      for (let at = 1; at < Math.min(head.length, 12); at++) views.push(join([program, ...head.slice(at), ...tail]))
+    }
+    // One-letter options, taken together in any order: `rm -fr`, `rm -f -r` for `rm -rf`.
+    const short = options.filter((word) => /^-[A-Za-z]+$/.test(word.text))
+    const letters = [...new Set(short.flatMap((word) => [...word.text.slice(1)]))]
+    if (short.length > 0 && letters.length > 1 && letters.length <= 4) {
+      const others = options.filter((word) => !short.includes(word))
+      for (const cluster of permutations(letters)) {
+        const one: ShellWord = { text: `-${cluster}`, known: null, bare: true, start: 0, end: 0 }
+        for (const at of [0, 1]) {
+          if (at > operands.length) continue
+          views.push(join([program, ...operands.slice(0, at), one, ...others, ...operands.slice(at), ...tail]))
+        }
+      }
+    }
+  }
+  return views
+}
+
+const suffixes = (words: ReadonlyArray<ShellWord>): ReadonlyArray<View> =>
+  words.slice(1, 40).map((_, index) => join(words.slice(index + 1)))
+
+const withBase = (words: ReadonlyArray<ShellWord>): ReadonlyArray<View> => {
+  const [program, ...rest] = words
+  if (program === undefined || !program.text.includes("/") || program.known !== null) return []
+  return [join([{ ...program, text: baseName(program.text) }, ...rest])]
+}
+
+/** Lines of shell text among the words; null = there is one that is not known. */
+const shellText = (
+  program: string,
+  words: ReadonlyArray<ShellWord>
+): { readonly lines: ReadonlyArray<string>; readonly opaque: boolean } => {
+  const textOf = (chosen: ReadonlyArray<ShellWord>): { lines: ReadonlyArray<string>; opaque: boolean } =>
+    chosen.length === 0 || chosen.some((word) => word.known !== null)
+      ? { lines: [], opaque: chosen.length > 0 }
+      : { lines: [chosen.map((word) => word.text).join(" ")], opaque: false }
+  const rest = words.slice(1)
+  if (program === "eval") return textOf(rest)
+  if (program === "trap") return textOf(rest.filter((word) => !word.text.startsWith("-")).slice(0, 1))
+  if (program === "alias") {
+    const values = rest.map((word) => word.text.slice(word.text.indexOf("=") + 1))
+    return { lines: values, opaque: rest.some((word) => word.known !== null) }
+  }
+  if (shells.has(program)) {
+    const flag = rest.findIndex((word) => /^-[A-Za-z]*c[A-Za-z]*$/.test(word.text))
+    if (flag >= 0) return textOf(rest.slice(flag + 1).filter((word) => !/^[-+]/.test(word.text)).slice(0, 1))
+    // Without a script it reads commands from its input.
+    const script = rest.some((word) => !/^[-+]/.test(word.text)) && !rest.some((word) => /^-[a-z]*s/.test(word.text))
+    return { lines: [], opaque: !script && !rest.some((word) => /^--(?:version|help)$/.test(word.text)) }
+  }
+  if (program === "env") {
+    const split = rest.flatMap((word, index) => {
+      const joined = /^(?:-[A-Za-z]*S|--split-string=)([\s\S]+)$/.exec(word.text)
+      const next = rest[index + 1]
+      return joined?.[1] !== undefined && joined[1] !== ""
+        ? [{ ...word, text: [joined[1], ...rest.slice(index + 1).map((other) => other.text)].join(" ") }]
+        : /^(?:-[A-Za-z]*S|--split-string)$/.test(word.text) && next !== undefined
+        ? [{ ...next, text: rest.slice(index + 1).map((other) => other.text).join(" ") }]
+        : []
+    })
+    return textOf(split.slice(0, 1))
+  }
+  return { lines: [], opaque: false }
+}
+
+const floorOf = (program: string, words: ReadonlyArray<ShellWord>): string | null => {
+  const rest = words.slice(1)
+  if (alwaysAsk.has(program)) return `${program} runs other commands`
+  if (shells.has(program)) {
+    const script = rest.findIndex((word) => !/^[-+]/.test(word.text))
+    const flags = script < 0 ? rest : rest.slice(0, script)
+    if (flags.some((word) => /^-[A-Za-z]*c/.test(word.text))) return `${program} runs the text it is given`
+    if (flags.some((word) => /^--(?:version|help)$/.test(word.text))) return null
+    return script < 0 || flags.some((word) => /^-[A-Za-z]*s/.test(word.text))
+      ? `${program} runs what it reads`
+      : flags.some((word) => /^--(?:rcfile|init-file)/.test(word.text))
+      ? `${program} runs other commands`
+      : null
+  }
+  for (const [names, options] of inline) {
+    if (names.test(program) && rest.some((word) => options.test(word.text))) return `${program} runs the text it is given`
+  }
+  if (program === "deno" && rest[0]?.text === "eval") return "deno runs the text it is given"
+  if (interpreters.test(program)) {
+    const named = rest.some((word) => !word.text.startsWith("-"))
+    const informs = rest.some((word) => /^(?:-[vVh]|--?version|--?help)$/.test(word.text))
+    if (!named && !informs) return `${program} runs what it reads`
+  }
+  if (program === "env") {
+    return rest.some((word) => assignmentLike.test(word.text))
+      ? "env sets variables for what it runs"
+      : rest.some((word) => word.text.startsWith("-") || word.known !== null)
+      ? "env runs other commands"
+      : null
+  }
+  const options = dangerous[sameAs[program] ?? program]
+  const found = options === undefined ? undefined : rest.find((word) => options.test(word.text))
+  if (found !== undefined) return `${program} may run other commands with these arguments`
+  const assigns = /^(?:export|declare|typeset|local|readonly)$/.test(program)
+  if (assigns && rest.some((word) => word.text.includes("=") || word.known !== null)) return `${program} sets variables`
+  return null
+}
+
+/** One simple command as rules see it. @since 0.1.0 @category combinators */
+export const view = (command: SimpleCommand): CommandView => {
+  let assignments = command.assignments
+  let words = command.words
+  const same: Array<View> = []
+  const maybe: Array<View> = []
+
+  // A wrapper gives way to what it runs; a deny rule still sees both.
+  for (;;) {
+    const [first] = words
+    if (first === undefined || first.known !== null) break
+    const name = baseName(first.text)
+    const usual = first.text === name || first.text === `/usr/bin/${name}` || first.text === `/bin/${name}`
+    if (!wrappers.has(name)) break
+    const at = inside(name, words)
+    if (at === null) break
+    const inner = words.slice(at)
+    const sets = (word: ShellWord | undefined): boolean => word !== undefined && assignmentLike.test(word.text)
+    if (!usual || sets(inner[0])) {
+      const program = inner.findIndex((word) => !sets(word))
+      if (name !== "time" || program < 0) break
+      // The keyword: what follows is an assignment of the shell.
+      same.push(join(words), ...withBase(words))
+      assignments = [...assignments, ...inner.slice(0, program)]
+      words = inner.slice(program)
+      continue
+    }
+    same.push(join(words), ...withBase(words))
+    words = inner
+  }
+
+  const plain = join(words)
+  const whole = assignments.length === 0 ? plain : join([...assignments, ...words])
+  const [first] = words
+  same.push(...withBase(words))
+  if (assignments.length > 0 && words.length > 0) same.push(plain)
+
+  const dynamic = first !== undefined && first.known !== null
+  const program = first === undefined || dynamic ? "" : baseName(first.text)
+  const { lines, opaque } = shellText(program, words)
+  maybe.push(...reordered(words))
+  if (first !== undefined && first.text.includes("/") && !dynamic) {
+    maybe.push(...reordered([{ ...first, text: program }, ...words.slice(1)]))
+  }
+  if (runners.has(program)) {
+    for (const suffix of suffixes(words)) maybe.push(suffix)
+    for (let at = 1; at < Math.min(words.length, 40); at++) maybe.push(...withBase(words.slice(at)))
+  }
+  if (program === "find" || program === "fd" || program === "fdfind") {
+    for (const [at, word] of words.entries()) {
+      if (dangerous[program]?.test(word.text) === true) maybe.push(join(words.slice(at + 1)), ...withBase(words.slice(at + 1)))
+    }
+  }
+  const floor = dynamic
+    ? "the program is not known before the line runs"
+    : assignments.length > 0
+    ? "it sets variables"
+    : floorOf(program, words)
+  const [assigned] = assignments
+  return {
+    ...whole,
+    start: command.start,
+    name: dynamic ? null : assigned !== undefined ? `${assigned.text.split("=", 1)[0] ?? ""}=` : first?.text ?? null,
+    floor,
+    same,
+    maybe,
+    lines,
+    opaque: dynamic || opaque,
+    program
+  }
+}

@@ -1,0 +1,711 @@
+/**
+ * From the syntax tree of a command line to everything it runs (reading 7.6). Pure.
+ *
+ * The tree is not taken at its word: every token, every gap between tokens and every here-document is checked against
+ * bash's own rules. What is not understood beyond doubt is a problem, and the line with it.
+ *
+ * @since 0.1.0
+ */
+import type { ShellNode, ShellParser } from "../platform/ShellGrammar.ts"
+import { checkHereText, expansionTypes, literalWord, readWord, type ShellWord, type WordHost, wordTypes } from "./ShellWords.ts"
+
+/** @since 0.1.0 @category models */
+export interface SimpleCommand {
+  /** `NAME=value` before the command, or alone. */
+  readonly assignments: ReadonlyArray<ShellWord>
+  readonly words: ReadonlyArray<ShellWord>
+  readonly start: number
+}
+
+/** A file that an output redirection opens. @since 0.1.0 @category models */
+export interface Redirection {
+  /** As written, quotes removed; null = it is not known before the line runs. */
+  readonly path: string | null
+  readonly text: string
+  readonly start: number
+}
+
+/** @since 0.1.0 @category models */
+export interface ShellReading {
+  /** In the order of the line. */
+  readonly commands: ReadonlyArray<SimpleCommand>
+  readonly writes: ReadonlyArray<Redirection>
+  /** Why the line cannot be read for sure; empty = everything it runs is in `commands`. */
+  readonly problems: ReadonlyArray<string>
+}
+
+const maxNesting = 16
+const maxCommands = 2_000
+
+/** Words that only the shell itself understands where a command is expected. @since 0.1.0 @category constants */
+export const reservedWords: ReadonlySet<string> = new Set(
+  "! { } [[ ]] case do done elif else esac fi for function if in select then until while".split(" ")
+)
+
+const sequences: ReadonlySet<string> = new Set([
+  "program",
+  "list",
+  "pipeline",
+  "negated_command",
+  "subshell",
+  "compound_statement",
+  "if_statement",
+  "elif_clause",
+  "else_clause",
+  "while_statement",
+  "do_group",
+  "command_substitution",
+  "process_substitution"
+])
+
+const tokens: ReadonlySet<string> = new Set([
+  ..."; & && || | |& ( ) { } $( <( >( ! if then elif else fi while until do done ;;".split(" "),
+  "\n"
+])
+
+/** Nodes that read as one line: a newline between their parts would end them. */
+const oneLine: ReadonlySet<string> = new Set([
+  "command",
+  "declaration_command",
+  "unset_command",
+  "test_command",
+  "file_redirect",
+  "herestring_redirect",
+  "variable_assignments",
+  "negated_command"
+])
+
+/** Nodes whose parts may lie apart by text that is no token. */
+const textual: ReadonlySet<string> = new Set(["string", "heredoc_body", "expansion", "heredoc_redirect"])
+
+/** Only blanks, newlines, and escaped newlines that stand beside a blank. */
+const isGap = (gap: string): boolean => /^[ \t\n]*(?:(?:[ \t\n]\\\n|\\\n[ \t\n])[ \t\n]*)*$/.test(gap)
+
+const shortened = (text: string): string => text.length > 40 ? `${text.slice(0, 40)}...` : text
+
+class Reader implements WordHost {
+  readonly commands: Array<SimpleCommand> = []
+  readonly writes: Array<Redirection> = []
+  readonly problems: Array<string> = []
+  /** Text that would run if something evaluated it. */
+  private hidden = false
+  /** Something evaluates text as arithmetic. */
+  private arithmetic = false
+  private readonly hereLines = new Set<number>()
+  private root: ShellNode | null = null
+  readonly source: string
+  private readonly parse: ShellParser
+  private readonly depth: number
+  /** Where the text stands in the whole line; what is nested all stands where it begins. */
+  private readonly offset: number | null
+
+  constructor(source: string, parse: ShellParser, depth: number, offset: number | null) {
+    this.source = source
+    this.parse = parse
+    this.depth = depth
+    this.offset = offset
+  }
+
+  readonly problem = (why: string): void => {
+    if (this.problems.length < 20) this.problems.push(why)
+  }
+
+  private at(position: number): number {
+    return this.offset ?? position
+  }
+
+  read(): void {
+    // eslint-disable-next-line no-control-regex
+    if (/[\0-\x08\x0b-\x1f\x7f]/.test(this.source)) this.problem("a control character")
+    if (this.depth > maxNesting) return this.problem("it is nested too deep")
+    const root = this.parse(this.source)
+    if (root === null) return this.problem("it is too long or too tangled")
+    this.root = root
+    if (!isGap(this.source.slice(0, root.start)) || !isGap(this.source.slice(root.end))) {
+      this.problem("characters that the grammar left out")
+    }
+    if (root.broken) this.problem("a syntax error")
+    this.statement(root)
+    if (this.hidden && this.arithmetic) this.problem("text that looks like a command beside something that evaluates text")
+  }
+
+  private word(node: ShellNode): ShellWord {
+    // What the word's own expansions hold is read; only text that stays text counts.
+    if (/\$\(|`/.test(node.text) && /\$\(|`/.test(this.literalParts(node))) this.hidden = true
+    return readWord(this, node)
+  }
+
+  private literalParts(node: ShellNode): string {
+    if (expansionTypes.has(node.type)) return ""
+    return node.children.length === 0 ? node.text : node.children.map((child) => this.literalParts(child)).join("")
+  }
+
+  /** Between the parts of a node there is nothing but blanks. */
+  private gaps(node: ShellNode): void {
+    if (node.children.length === 0 || textual.has(node.type) || node.type === "concatenation") return
+    const single = oneLine.has(node.type)
+    let at = node.start
+    for (const child of node.children) {
+      this.gap(at, child.start, single)
+      at = child.end
+    }
+    this.gap(at, node.end, single)
+  }
+
+  private gap(from: number, to: number, single: boolean): void {
+    if (from >= to) return
+    const gap = this.source.slice(from, to)
+    if (!isGap(gap)) return this.problem(`characters that the grammar left out (${JSON.stringify(shortened(gap))})`)
+    if (single && gap.replaceAll("\\\n", "").includes("\n")) this.problem("a command that goes on after the end of its line")
+  }
+
+  private statement(node: ShellNode): void {
+    if (this.commands.length > maxCommands) return this.problem("too many commands")
+    if (node.broken) this.problem(`a syntax error at ${JSON.stringify(shortened(node.text))}`)
+    this.gaps(node)
+    if (node.type === "compound_statement" && node.text.startsWith("((")) return this.evaluated(node, "((", "))")
+    if (sequences.has(node.type) || node.type === "ERROR") return this.sequence(node, node.children)
+    switch (node.type) {
+      case "command":
+        return this.command(node, [])
+      case "test_command":
+        return this.test(node, [])
+      case "declaration_command":
+      case "unset_command":
+        return this.declaration(node, [])
+      case "variable_assignment":
+        return this.reserve(node.start)([this.assignment(node)], [])
+      case "variable_assignments":
+        return this.reserve(node.start)(node.children.map((child) => this.assignment(child)), [])
+      case "redirected_statement":
+        return this.redirected(node)
+      case "for_statement":
+        return this.loop(node)
+      case "c_style_for_statement":
+        return this.countingLoop(node)
+      case "case_statement":
+        return this.choice(node)
+      case "function_definition":
+        return this.definition(node)
+      case "comment":
+        return this.comment(node)
+      default:
+        this.problem(`an unusual construct (${node.type})`)
+        for (const child of node.children) if (child.named) this.statement(child)
+    }
+  }
+
+  /** Statements one after another: between two of them something must part them. */
+  private sequence(node: ShellNode, children: ReadonlyArray<ShellNode>): void {
+    let before: ShellNode | null = null
+    for (const child of children) {
+      if (!child.named) {
+        if (!tokens.has(child.type)) this.problem(`an unusual token (${JSON.stringify(shortened(child.type))})`)
+        before = null
+        continue
+      }
+      if (child.type === "comment") {
+        this.comment(child)
+        continue
+      }
+      // A branch of `if` brings the end of its last command with it.
+      if (before !== null && !/[;&]$/.test(before.text) && !this.source.slice(before.end, child.start).includes("\n")) {
+        this.problem("two commands with nothing between them")
+      }
+      if (child.type === "file_redirect") this.redirect(child)
+      else this.statement(child)
+      before = child
+    }
+    if (node.broken) this.problem("a syntax error")
+  }
+
+  private push(assignments: ReadonlyArray<ShellWord>, words: ReadonlyArray<ShellWord>, start: number): void {
+    this.commands.push({ assignments, words, start: this.at(start) })
+  }
+
+  private reserve(start: number): (assignments: ReadonlyArray<ShellWord>, words: ReadonlyArray<ShellWord>) => void {
+    // A command stands before what its own substitutions run.
+    const index = this.commands.length
+    this.push([], [], start)
+    return (assignments, words) => {
+      this.commands[index] = { assignments, words, start: this.at(start) }
+    }
+  }
+
+  private command(node: ShellNode, more: ReadonlyArray<ShellNode>): void {
+    const done = this.reserve(node.start)
+    const assignments: Array<ShellWord> = []
+    const words: Array<ShellWord> = []
+    let before: ShellNode | null = null
+    for (const child of [...node.children, ...more]) {
+      const isWord = child.type === "command_name" || child.field === "argument" || child.field === "destination"
+      if (before !== null && isWord && child.start === before.end && before.type !== "file_redirect") {
+        this.problem("words that touch each other")
+      }
+      before = isWord || child.type === "variable_assignment" ? child : null
+      if (child.type === "variable_assignment") assignments.push(this.assignment(child))
+      else if (child.type === "command_name") {
+        const [inner] = child.children
+        if (inner === undefined || child.children.length !== 1) this.problem("a command without a name")
+        else words.push(this.word(inner))
+      } else if (child.type === "file_redirect") words.push(...this.redirect(child))
+      else if (child.type === "herestring_redirect") this.hereString(child)
+      else if (wordTypes.has(child.type)) words.push(this.word(child))
+      else if (!child.named && /^(?:=~|==|\$)$/.test(child.type)) words.push(literalWord(child))
+      else {
+        this.problem(`an unusual part of a command (${shortened(child.type)})`)
+        this.statement(child)
+      }
+      if (isWord && /^\d+$|^\{\w+\}$/.test(child.text) && /[<>]/.test(this.source[child.end] ?? "")) {
+        this.problem("a word that is a descriptor")
+      }
+    }
+    const [name] = words
+    if (name !== undefined && name.bare && reservedWords.has(name.text)) {
+      this.problem(`${JSON.stringify(name.text)} where a command is expected`)
+    }
+    if (/^(?:let|test|declare|typeset|local|export|readonly|read|printf|unset|wait|mapfile|readarray|getopts)$/.test(name?.text ?? "")) {
+      this.arithmetic = true
+    }
+    done(assignments, words)
+  }
+
+  private declaration(node: ShellNode, more: ReadonlyArray<ShellNode>): void {
+    const done = this.reserve(node.start)
+    this.arithmetic = true
+    const words = [...node.children, ...more].map((child) =>
+      child.type === "variable_assignment"
+        ? this.assignment(child)
+        : wordTypes.has(child.type)
+        ? this.word(child)
+        : this.tokenWord(child, /^[a-z]+$/)
+    )
+    done([], words)
+  }
+
+  private tokenWord(node: ShellNode, allowed: RegExp): ShellWord {
+    if (node.named || !allowed.test(node.type)) this.problem(`an unusual token (${shortened(node.type)})`)
+    return literalWord(node)
+  }
+
+  /** `[ ... ]` is a command; `[[ ... ]]` is none, but what its words run is. */
+  private test(node: ShellNode, more: ReadonlyArray<ShellNode>): void {
+    this.arithmetic = true
+    const double = node.text.startsWith("[[")
+    if (node.text.includes("\n")) this.problem("a test over several lines")
+    const done = double ? null : this.reserve(node.start)
+    const words: Array<ShellWord> = []
+    const walk = (part: ShellNode): void => {
+      if (part.broken) this.problem("a syntax error in a test")
+      this.gaps(part)
+      if (wordTypes.has(part.type)) words.push(this.word(part))
+      else if (part.type === "test_operator") words.push(literalWord(part))
+      else if (double && (part.type === "regex" || part.type === "extglob_pattern")) {
+        if (/[\s;&<>"'`\\]|\$\(|\$\{/.test(part.text) || (part.type === "extglob_pattern" && /[()|]/.test(part.text))) {
+          this.problem("a pattern that is no plain text")
+        }
+      } else if (part.children.length > 0) part.children.forEach(walk)
+      else if (double) this.tokenWord(part, /^(?:\[\[|\]\]|&&|\|\||!|=~|==?|!=|<|>|\(|\)|-[a-z]+)$/)
+      else words.push(this.tokenWord(part, /^(?:\[|\]|!|==?|!=|=~|-[a-z]+|\+|-)$/))
+    }
+    node.children.forEach(walk)
+    more.forEach(walk)
+    done?.([], words)
+  }
+
+  private assignment(node: ShellNode): ShellWord {
+    if (node.type !== "variable_assignment") {
+      this.problem(`an unusual assignment (${node.type})`)
+      return literalWord(node)
+    }
+    let text = ""
+    let known: string | null = null
+    let at = node.start
+    for (const child of node.children) {
+      if (child.start !== at) this.problem("an assignment in pieces")
+      at = child.end
+      if (child.field === "name") {
+        if (child.type !== "variable_name") this.nested(child, true)
+        text += child.text
+      } else if (!child.named) text += child.text
+      else if (child.type === "array") {
+        this.gaps(child)
+        for (const item of child.children) if (item.named) this.word(item)
+        known ??= text
+        text += child.text
+      } else {
+        const value = this.word(child)
+        if (value.known !== null) known ??= text + value.known
+        text += value.text
+      }
+    }
+    return { text, known, bare: true, start: node.start, end: node.end }
+  }
+
+  private hereString(node: ShellNode): void {
+    this.gaps(node)
+    for (const child of node.children) if (child.named) this.word(child)
+  }
+
+  /** Gives the words after the file, which belong to the command. */
+  private redirect(node: ShellNode): ReadonlyArray<ShellWord> {
+    if (node.broken) this.problem("a syntax error in a redirection")
+    this.gaps(node)
+    const operators = node.children.filter((child) => !child.named)
+    const [operator] = operators
+    const descriptor = node.children.find((child) => child.field === "descriptor")
+    const named = node.children.filter((child) => child.named && child !== descriptor)
+    for (const child of node.children) if (child.broken) this.problem("a syntax error in a redirection")
+    if (descriptor !== undefined) {
+      if (!/^\d+$/.test(descriptor.text) || /[^\s;|&()<>]/.test(this.source[descriptor.start - 1] ?? " ")) {
+        this.problem("a descriptor that is part of a word")
+      }
+      if (operator !== undefined && operator.start !== descriptor.end) this.problem("a descriptor apart from its operator")
+    }
+    const kind = operator?.type ?? ""
+    if (operators.length !== 1 || !/^(?:[<>]|>>|>\||<>|&>|&>>|[<>]&|[<>]&-)$/.test(kind)) {
+      this.problem(`an unusual redirection (${JSON.stringify(shortened(node.text))})`)
+    }
+    if (kind === ">&-" || kind === "<&-") return named.map((child) => this.word(child))
+    const [target, ...rest] = named
+    if (target === undefined) {
+      this.problem("a redirection without a file")
+      return []
+    }
+    if (target.type === "process_substitution") this.expansion(target, false)
+    else {
+      const file = this.word(target)
+      const network = file.known === null && /^\/dev\/(?:tcp|udp)\//.test(file.text)
+      const copy = kind === "<&" || (kind === ">&" && file.known === null && /^(?:\d+-?|-)$/.test(file.text))
+      const free = file.known === null && /^\/dev\/(?:null|stdout|stderr|fd\/\d+)$/.test(file.text)
+      if (!copy && !free && (kind !== "<" || network)) {
+        this.writes.push({
+          path: file.known === null ? file.text : null,
+          text: file.text,
+          start: this.at(node.start)
+        })
+      }
+    }
+    let at = target.end
+    return rest.map((child) => {
+      if (child.start === at) this.problem("words that touch each other")
+      at = child.end
+      return this.word(child)
+    })
+  }
+
+  private redirected(node: ShellNode): void {
+    const more: Array<ShellNode> = []
+    let body: ShellNode | null = null
+    const redirects: Array<ShellNode> = []
+    for (const child of node.children) {
+      if (child.field === "body") body = child
+      else redirects.push(child)
+    }
+    // The words that the grammar counts among the files of a redirection are the command's.
+    const plain: Array<ShellNode> = []
+    const here: Array<ShellNode> = []
+    for (const child of redirects) {
+      if (child.type === "file_redirect") plain.push(child)
+      else if (child.type === "heredoc_redirect") {
+        here.push(child)
+        more.push(...child.children.filter((part) => part.field === "argument"))
+      } else if (child.type === "herestring_redirect") this.hereString(child)
+      else this.problem(`an unusual redirection (${child.type})`)
+    }
+    const words = plain.concat(here.flatMap((child) => child.children.filter((part) => part.type === "file_redirect")))
+    if (body === null) {
+      for (const child of words) if (this.redirect(child).length > 0) this.problem("words after a redirection")
+    } else if (body.type === "command") {
+      if (body.broken) this.problem("a syntax error")
+      this.gaps(body)
+      this.command(body, [...words, ...more])
+    } else {
+      this.statement(body)
+      for (const child of words) if (this.redirect(child).length > 0) this.problem("words after a redirection")
+      if (more.length > 0) this.problem("words after a here-document")
+    }
+    for (const child of here) this.hereDocument(child)
+  }
+
+  /** A here-document ends where bash ends it, or the line is not understood. */
+  private hereDocument(node: ShellNode): void {
+    const { source } = this
+    const start = node.children.find((child) => child.type === "heredoc_start")
+    const end = node.children.find((child) => child.type === "heredoc_end")
+    const body = node.children.find((child) => child.type === "heredoc_body")
+    const [operator] = node.children
+    const strange = (why: string): void => this.problem(`a here-document ${why}`)
+    if (start === undefined || end === undefined || body === undefined || operator === undefined || end.broken) {
+      return strange("without an end")
+    }
+    const quoted = /^(?:'([\w.@%+-]+)'|"([\w.@%+-]+)"|\\([\w.@%+-]+))$/.exec(start.text)
+    const delimiter = quoted === null ? start.text : quoted[1] ?? quoted[2] ?? quoted[3] ?? ""
+    if (!/^[\w.@%+-]+$/.test(delimiter) || !/[\s;|&()<>]/.test(source[start.end] ?? "")) {
+      return strange("with an unusual delimiter")
+    }
+    const line = source.indexOf("\n", start.end)
+    if (line < 0 || source[line - 1] === "\\" || this.hereLines.has(line)) return strange("that shares its line")
+    this.hereLines.add(line)
+    if (this.root !== null && spans(this.root, line)) return strange("within a longer text")
+
+    const tabs = operator.type === "<<-"
+    let at = line + 1
+    for (;;) {
+      const stop = source.indexOf("\n", at)
+      const text = source.slice(at, stop < 0 ? source.length : stop)
+      const name = tabs ? text.replace(/^\t+/, "") : text
+      if (name === delimiter) {
+        if (end.text !== delimiter || end.start !== at + text.length - name.length || end.end !== at + text.length) {
+          return strange("that ends elsewhere")
+        }
+        break
+      }
+      if (stop < 0) return strange("without an end")
+      if (quoted === null && /(?:^|[^\\])(?:\\\\)*\\$/.test(text)) return strange("with joined lines")
+      at = stop + 1
+    }
+    if (body.start < line + 1 || body.end > end.start) return strange("that ends elsewhere")
+
+    for (const child of node.children) {
+      if (child === start || child === end || child === body || child === operator) continue
+      if (child.broken) strange("with a syntax error")
+      if (child.end > line) return strange("that shares its line")
+      if (child.type === "file_redirect" || child.field === "argument") continue
+      if (child.named) {
+        this.statement(child)
+      } else if (!/^(?:&&|\|\||[|;&]|\|&)$/.test(child.type)) strange("beside an unusual token")
+    }
+    // Everything on the line after the delimiter is part of some node.
+    const inLine = node.children.filter((child) => child.start > start.start && child.end <= line)
+    let here = start.end
+    for (const child of inLine) {
+      this.gap(here, child.start, true)
+      here = child.end
+    }
+
+    if (quoted !== null) {
+      if (body.children.some((child) => child.children.length > 0)) strange("that is read differently")
+      return
+    }
+    const text = (from: number, to: number): void => {
+      checkHereText(this, from, to)
+      this.backquotes(from, to)
+    }
+    let from = line + 1
+    for (const child of body.children) {
+      if (!expansionTypes.has(child.type)) continue
+      text(from, child.start)
+      this.expansion(child, true)
+      from = child.end
+    }
+    text(from, at)
+  }
+
+  /** Backquoted commands in the text of a here-document, which the grammar does not see. */
+  private backquotes(from: number, to: number): void {
+    let open = -1
+    for (let i = from; i < to; i++) {
+      const char = this.source[i]
+      if (char === "\\") i++
+      else if (char === "`") {
+        if (open < 0) open = i
+        else {
+          this.inner(this.source.slice(open + 1, i), open, true)
+          open = -1
+        }
+      }
+    }
+    if (open >= 0) this.problem("a backquote without its other half")
+  }
+
+  /** Between backquotes a backslash hides dollar, backquote, backslash, and in double quotes the double quote. */
+  private inner(content: string, start: number, in_double_quotes: boolean): void {
+    const text = content.replaceAll(in_double_quotes ? /\\([$`\\"])/g : /\\([$`\\])/g, "$1")
+    const reader = new Reader(text, this.parse, this.depth + 1, this.at(start))
+    reader.read()
+    this.commands.push(...reader.commands)
+    this.writes.push(...reader.writes)
+    for (const why of reader.problems) this.problem(why)
+    this.hidden ||= reader.hidden
+    this.arithmetic ||= reader.arithmetic
+  }
+
+  readonly expansion = (node: ShellNode, in_double_quotes: boolean): void => {
+    if (node.broken) return this.problem("a syntax error in an expansion")
+    switch (node.type) {
+      case "simple_expansion": {
+        const name = /^\$(?:[A-Za-z_]\w*|[0-9@*#?$!_-])$/.exec(node.text)
+        const next = this.source[node.end] ?? ""
+        if (name === null || (/^\$[A-Za-z_]/.test(node.text) && /\w/.test(next))) this.problem("an unusual expansion")
+        return
+      }
+      case "command_substitution": {
+        if (node.text.startsWith("`")) {
+          if (!/^`(?:[^`\\]|\\[\s\S])*`$/.test(node.text)) return this.problem("backquotes that do not fit")
+          return this.inner(node.text.slice(1, -1), node.start, in_double_quotes)
+        }
+        // Two parentheses may be arithmetic to bash.
+        if (!node.text.startsWith("$(") || node.text.startsWith("$((")) return this.problem("an ambiguous substitution")
+        this.gaps(node)
+        return this.sequence(node, node.children)
+      }
+      case "process_substitution":
+        if (in_double_quotes || /^[<>]\(\(/.test(node.text)) return this.problem("an ambiguous substitution")
+        this.gaps(node)
+        return this.sequence(node, node.children)
+      case "arithmetic_expansion":
+        return node.text.startsWith("$((") ? this.evaluated(node, "$((", "))") : this.problem("$[...]")
+      default:
+        if (/^\$\{!/.test(node.text)) this.problem("an expansion of a name that is not known (${!...})")
+        if (/@P\}$/.test(node.text)) this.problem("an expansion that runs what it holds (@P)")
+        if (/^\$\{\w+(?:\[[^\]]*\])?:?=/.test(node.text)) this.problem("an expansion that assigns")
+        return this.nested(node, false, in_double_quotes)
+    }
+  }
+
+  /** `${...}` and subscripts: the expansions inside, and nothing else that could be one. */
+  private nested(node: ShellNode, arithmetic: boolean, in_double_quotes = false): void {
+    let rest = ""
+    let at = node.start
+    const walk = (part: ShellNode): void => {
+      if (part.broken) this.problem("a syntax error in an expansion")
+      const inner = part !== node && (expansionTypes.has(part.type) || (part.type === "string" && !in_double_quotes))
+      if (!inner) {
+        if (part.type === "subscript") this.arithmetic = true
+        return part.children.forEach(walk)
+      }
+      rest += this.source.slice(at, part.start)
+      at = part.end
+      if (part.type === "string") this.word(part)
+      else this.expansion(part, in_double_quotes)
+    }
+    walk(node)
+    rest += this.source.slice(at, node.end)
+    if (arithmetic) this.arithmetic = true
+    const inside = rest.startsWith("${") && rest.endsWith("}") ? rest.slice(2, -1) : rest
+    if (/['"\\{}`$<>()|;&\n]/.test(inside)) this.problem("an expansion that is hard to read")
+    // `${name:start:length}` and subscripts are arithmetic.
+    if (/:\s*[^-+=?\s]/.test(inside) || inside.includes("[")) this.arithmetic = true
+  }
+
+  /** Arithmetic: plain characters, balanced parentheses, and expansions that are read like any other. */
+  private evaluated(node: ShellNode, open: string, close: string): void {
+    this.arithmetic = true
+    let rest = ""
+    let at = node.start
+    const walk = (part: ShellNode): void => {
+      if (part.broken) this.problem("a syntax error in arithmetic")
+      if (part === node || !expansionTypes.has(part.type)) return part.children.forEach(walk)
+      rest += `${this.source.slice(at, part.start)}0`
+      at = part.end
+      this.expansion(part, true)
+    }
+    walk(node)
+    rest += this.source.slice(at, node.end)
+    const inside = rest.slice(open.length, -close.length)
+    let depth = 0
+    for (const char of inside) {
+      if (char === "(") depth++
+      if (char === ")" && --depth < 0) break
+    }
+    if (!rest.startsWith(open) || !rest.endsWith(close) || depth !== 0 || !/^[\w\s+\-*/%<>=!&|^~?:,.#()[\]]*$/.test(inside)) {
+      this.problem("arithmetic that is hard to read")
+    }
+  }
+
+  private comment(node: ShellNode): void {
+    const before = node.start === 0 ? "\n" : this.source[node.start - 1] ?? ""
+    const after = this.source[node.end] ?? "\n"
+    if (
+      !node.text.startsWith("#") || !/[ \t\n;|&()<>]/.test(before) || after !== "\n" || /[\n`]/.test(node.text)
+    ) this.problem("a comment that may be none")
+  }
+
+  private loop(node: ShellNode): void {
+    for (const child of node.children) {
+      if (child.type === "variable_name" && child.field === "variable") {
+        // Names in capitals reach the programs that are run, PATH before all.
+        if (!/^[a-z_][a-z0-9_]*$/.test(child.text) || child.text.endsWith("_proxy")) {
+          this.push([{ ...literalWord(child), text: `${child.text}=`, known: `${child.text}=` }], [], child.start)
+        }
+      } else if (wordTypes.has(child.type)) this.word(child)
+      else if (!child.named) {
+        if (!/^(?:for|select|in|;|\n)$/.test(child.type)) this.problem("an unusual loop")
+      } else this.statement(child)
+    }
+  }
+
+  private countingLoop(node: ShellNode): void {
+    const body = node.children.find((child) => child.field === "body")
+    const close = node.children.find((child) => child.type === "))")
+    const open = node.children.find((child) => child.type === "((")
+    if (body === undefined || close === undefined || open === undefined) return this.problem("an unusual loop")
+    const head = node.children.filter((child) => child.start >= open.start && child.end <= close.end)
+    const text = this.source.slice(open.start, close.end)
+    if (!/^\(\([\w\s+\-*/%<>=!&|^~?:,.;]*\)\)$/.test(text)) {
+      this.problem("arithmetic that is hard to read")
+      const walk = (part: ShellNode): void => {
+        if (expansionTypes.has(part.type)) this.expansion(part, true)
+        else part.children.forEach(walk)
+      }
+      head.forEach(walk)
+    }
+    this.arithmetic = true
+    this.statement(body)
+  }
+
+  private choice(node: ShellNode): void {
+    for (const child of node.children) {
+      if (child.type === "case_item") this.choiceItem(child)
+      else if (wordTypes.has(child.type)) this.word(child)
+      else if (child.type === "comment") this.comment(child)
+      else if (child.named || !/^(?:case|in|esac|\n|;)$/.test(child.type)) this.problem("an unusual case")
+    }
+  }
+
+  private choiceItem(node: ShellNode): void {
+    if (node.broken) this.problem("a syntax error in a case")
+    this.gaps(node)
+    const body: Array<ShellNode> = []
+    let inPatterns = true
+    for (const child of node.children) {
+      if (!inPatterns) {
+        if (child.named || !/^(?:;;|;&|;;&)$/.test(child.type)) body.push(child)
+      } else if (child.type === ")") inPatterns = false
+      else if (child.type === "extglob_pattern") {
+        if (/[\s;&<>"'`\\()|]|\$[({]/.test(child.text)) this.problem("a pattern that is no plain text")
+      } else if (wordTypes.has(child.type)) this.word(child)
+      else if (child.named || (child.type !== "(" && child.type !== "|")) this.problem("an unusual case")
+    }
+    if (inPatterns) this.problem("an unusual case")
+    this.sequence(node, body)
+  }
+
+  private definition(node: ShellNode): void {
+    for (const child of node.children) {
+      if (child.field === "name") {
+        if (child.type !== "word" || !/^[\w.:+-]+$/.test(child.text)) this.problem("a function with an unusual name")
+      } else if (!child.named) {
+        if (!/^(?:function|\(|\)|\n)$/.test(child.type)) this.problem("an unusual function")
+      } else if (child.type === "file_redirect") {
+        if (this.redirect(child).length > 0) this.problem("words after a redirection")
+      } else if (child.type === "herestring_redirect") this.hereString(child)
+      else this.statement(child)
+    }
+  }
+}
+
+/** A token reaches over this place. */
+const spans = (node: ShellNode, position: number): boolean => {
+  if (position <= node.start || node.end <= position) return false
+  const inner = node.children.find((child) => child.start < position && position < child.end)
+  return inner === undefined ? node.children.length === 0 || node.type === "string" : spans(inner, position)
+}
+
+/** Everything a command line runs. @since 0.1.0 @category decoding */
+export const read = (line: string, parse: ShellParser): ShellReading => {
+  const reader = new Reader(line, parse, 0, null)
+  reader.read()
+  return { commands: reader.commands, writes: reader.writes, problems: reader.problems }
+}
