@@ -17,6 +17,7 @@ import { makeProjection } from "../src/domain/Projection.ts"
 import { ApiClient, type StreamEvent } from "../src/domain/StreamEvent.ts"
 import { ToolExecutor } from "../src/domain/Tool.ts"
 import { Workspace } from "../src/domain/Workspace.ts"
+import { Hooks } from "../src/hooks/Hooks.ts"
 import { Environment } from "../src/platform/Environment.ts"
 import * as Anthropic from "../src/protocol/AnthropicMessages.ts"
 import * as Chat from "../src/protocol/ChatCompletions.ts"
@@ -141,6 +142,7 @@ const layer = (body: readonly [Protocol, Uint8Array]) =>
     Layer.succeed(PermissionPrompter, []),
     Layer.succeed(Workspace, { root: "/", cwd: "/" }),
     Environment.layerTest(),
+    Hooks.layerNone,
     Ids.layer
   )))
 

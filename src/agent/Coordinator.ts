@@ -22,12 +22,14 @@ import { ApiClient } from "../domain/StreamEvent.ts"
 import { ToolExecutor } from "../domain/Tool.ts"
 import * as Usage from "../domain/Usage.ts"
 import { Workspace } from "../domain/Workspace.ts"
+import { Hooks } from "../hooks/Hooks.ts"
 import { Environment } from "../platform/Environment.ts"
 import { type ModelError, Models } from "../provider/Models.ts"
 import { SessionStore, type StorageError } from "../storage/SessionStore.ts"
 import type { AgentService, RunInput } from "./Agent.ts"
 import * as Loop from "./Loop.ts"
 import type { RunContext, RunServices } from "./RunContext.ts"
+import * as RunHooks from "./RunHooks.ts"
 
 /** Model requests of one prompt unless said otherwise (reading 2.8). @since 0.1.0 @category constants */
 export const defaultMaxTurns = 100
@@ -53,6 +55,7 @@ export const make = Effect.gen(function*() {
   const models = yield* Models
   const config = yield* Config
   const environment = yield* Environment
+  const hooks = yield* Hooks
   const services: RunServices = {
     api: yield* ApiClient,
     tools: yield* ToolExecutor,
@@ -63,6 +66,7 @@ export const make = Effect.gen(function*() {
   }
   const { ids, store, workspace } = services
   const active = new Map<string, ActiveRun>()
+  const sessions = new Map<string, string>()
 
   /** The session, its history and the run's own row; nothing of the run exists before this has succeeded. */
   const open = (input: RunInput) =>
@@ -114,12 +118,18 @@ export const make = Effect.gen(function*() {
           return mailbox.offerAll(events)
         })
 
+      const runHooks = RunHooks.make(hooks, { session_id, sessions, scope: yield* Effect.scope, emit })
+      const heard = hooks.handles("notification")
+        ? (bodies: ReadonlyArray<AgentEventBody>) => Effect.zipRight(emit(bodies), runHooks.notify(bodies))
+        : emit
+
       let items = 0
       const stem = run_id.slice(run_id.indexOf("_") + 1)
       const used = new Set<string>()
       for (const message of opened.messages) for (const call of toolCallsOf(message)) used.add(call.id)
       const context: RunContext = {
         ...services,
+        hooks: runHooks,
         session_id,
         run_id,
         model,
@@ -131,7 +141,7 @@ export const make = Effect.gen(function*() {
         },
         max_turns: input.max_turns ?? defaultMaxTurns,
         max_cost_usd: input.max_cost_usd ?? null,
-        emit,
+        emit: heard,
         nextItemId: () => `item_${stem}_${items++}`,
         claimCallId: (id) => {
           let unique = id === "" ? `call_${stem}_${used.size}` : id
@@ -162,7 +172,9 @@ export const make = Effect.gen(function*() {
           permission_mode: context.permission_mode,
           tools: tools.map((tool) => tool.name)
         }])
-        yield* Loop.appendUser(context, state, input.prompt)
+        yield* runHooks.sessionStart(input.session_id === undefined ? "new" : "resumed", model.name)
+        const denied = yield* Loop.appendUser(context, state, input.prompt)
+        if (denied !== null) return denied
         return yield* Loop.run(context, state, inbox, {
           custom_instructions: config.config.custom_instructions,
           append: input.system_prompt_append ?? "",
@@ -219,6 +231,12 @@ export const make = Effect.gen(function*() {
           const exit = yield* Fiber.await(fiber)
           if (Exit.isFailure(exit) && Cause.isDie(exit.cause)) yield* Effect.logError(Cause.pretty(exit.cause))
           const terminal = terminalOf(exit, Exit.isSuccess(ended) ? ended.value : "consumer gone")
+          // Interruptible: whoever stops a second time, or has gone, waits for no hook.
+          yield* restore(runHooks.stop({
+            status: terminal.status,
+            exit_code: terminal.event.exit_code,
+            result: state.result
+          })).pipe(Effect.exit)
           // Stored first, then offered.
           yield* store.endRun(run_id, {
             status: terminal.status,

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Backoff from "../domain/Backoff.ts"
 import { type ApiError, ExitCode, type RunError } from "../domain/Failure.ts"
 import type { Message, Part } from "../domain/Message.ts"
-import { text } from "../domain/Message.ts"
+import { text, textOf } from "../domain/Message.ts"
 import * as Usage from "../domain/Usage.ts"
 import { classify } from "../provider/Retry.ts"
 import type { Entry, StorageError } from "../storage/SessionStore.ts"
@@ -69,24 +69,37 @@ const fromApiError = (error: ApiError, message: string): RunOutcome => ({
   exit_code: exitOf(error)
 })
 
-/** @since 0.1.0 @category combinators */
+/**
+ * Records what the user said, unless a hook denies it: then the run is over and nothing of it was recorded. Null when it
+ * is recorded.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
 export const appendUser = (
   context: RunContext,
   state: RunState,
   content: string | ReadonlyArray<Part>
-): Effect.Effect<void, StorageError> =>
-  Effect.suspend(() => {
-    const message: Message = { role: "user", content: typeof content === "string" ? [text(content)] : content }
+): Effect.Effect<RunOutcome | null, StorageError> =>
+  Effect.gen(function*() {
+    const parts = typeof content === "string" ? [text(content)] : content
+    const submission = yield* context.hooks.submit(textOf({ role: "user", content: parts }))
+    if (!submission.allowed) {
+      return failed("prompt_denied", `the prompt was denied by a hook: ${submission.reason}`, ExitCode.failed)
+    }
+    const told = submission.context === "" ? [] : [text(`\n\n[context given by a hook]\n${submission.context}`)]
+    const message: Message = { role: "user", content: [...parts, ...told] }
     const entry: Entry = {
       key: `user:${context.run_id}:${state.inputs}`,
       run_id: context.run_id,
       turn: state.turns,
       message
     }
-    return Effect.tap(context.store.append(context.session_id, [entry]), () => {
-      state.inputs++
-      state.messages.push(message)
-    })
+    yield* context.store.append(context.session_id, [entry])
+    context.hooks.submitted()
+    state.inputs++
+    state.messages.push(message)
+    return null
   })
 
 /** One answer with as many attempts as the policy allows; each wait is an event before it begins. */
@@ -191,7 +204,10 @@ export const run = (
     let continuations = 0
 
     while (true) {
-      for (const steering of inbox.takeSteering()) yield* appendUser(context, state, steering)
+      for (const steering of inbox.takeSteering()) {
+        const denied = yield* appendUser(context, state, steering)
+        if (denied !== null) return denied
+      }
       if (state.turns >= context.max_turns) {
         return failed("max_turns", `stopped after ${context.max_turns} model requests (--max-turns)`, ExitCode.limit)
       }
@@ -264,7 +280,8 @@ export const run = (
       }
       const followUp = inbox.takeFollowUp()
       if (followUp !== undefined) {
-        yield* appendUser(context, state, followUp)
+        const denied = yield* appendUser(context, state, followUp)
+        if (denied !== null) return denied
         continue
       }
       return { _tag: "Completed", stop_reason: outcome.stop_reason }

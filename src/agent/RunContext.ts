@@ -12,6 +12,7 @@ import type { ToolExecutorService } from "../domain/Tool.ts"
 import type { WorkspaceService } from "../domain/Workspace.ts"
 import type { ResolvedModel } from "../provider/Models.ts"
 import type { SessionStoreService } from "../storage/SessionStore.ts"
+import type { RunHooks } from "./RunHooks.ts"
 
 /** @since 0.1.0 @category models */
 export interface RunServices {
@@ -25,6 +26,7 @@ export interface RunServices {
 
 /** @since 0.1.0 @category models */
 export interface RunContext extends RunServices {
+  readonly hooks: RunHooks
   readonly session_id: string
   readonly run_id: string
   readonly model: ResolvedModel

@@ -11,6 +11,7 @@ import { Config, type ConfigFlags } from "../config/Config.ts"
 import { Credentials } from "../credentials/Credentials.ts"
 import { Ids } from "../domain/Ids.ts"
 import { PermissionPrompter, type PermissionPrompterService } from "../domain/Permission.ts"
+import { Hooks } from "../hooks/Hooks.ts"
 import { Permissions } from "../permissions/Permissions.ts"
 import { AtomicFile } from "../platform/AtomicFile.ts"
 import { Files } from "../platform/Files.ts"
@@ -26,10 +27,11 @@ import { ScriptedModels } from "../provider/ScriptedModel.ts"
 import { Targets } from "../provider/Targets.ts"
 import { SessionStore } from "../storage/SessionStore.ts"
 import { FileTools } from "../tools/FileTools.ts"
+import { layerHookSlot } from "../tools/HookSlot.ts"
 import { layerExecutor, layerSystemServices, systemTools } from "../tools/Layers.ts"
 import { McpTools } from "../tools/McpTools.ts"
 import { NativeTools } from "../tools/Registry.ts"
-import { ToolHooks, ToolSandbox } from "../tools/Slots.ts"
+import { ToolSandbox } from "../tools/Slots.ts"
 import * as ProjectRoot from "./ProjectRoot.ts"
 
 /** @since 0.1.0 @category models */
@@ -93,8 +95,8 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
     Layer.provide(layerNativeTools),
     Layer.provide(FileTools.layer),
     Layer.provide(layerSystemServices),
-    Layer.provide(Layer.mergeAll(McpTools.layerEmpty, ToolHooks.layerNoop, ToolSandbox.layerNoop)),
-    Layer.provideMerge(Permissions.layer),
+    Layer.provide(Layer.mergeAll(McpTools.layerEmpty, layerHookSlot, ToolSandbox.layerNoop)),
+    Layer.provideMerge(Layer.merge(Permissions.layer, Hooks.layer)),
     Layer.provideMerge(Layer.succeed(PermissionPrompter, options.prompters ?? []))
   )
 

@@ -12,6 +12,7 @@ import { PermissionPrompter, type PermissionPrompterService } from "../../src/do
 import { ApiClient, type StreamEvent } from "../../src/domain/StreamEvent.ts"
 import { type JsonObject, success, type ToolDef, ToolExecutor, type ToolResult } from "../../src/domain/Tool.ts"
 import { Workspace } from "../../src/domain/Workspace.ts"
+import { Hooks } from "../../src/hooks/Hooks.ts"
 import { Environment } from "../../src/platform/Environment.ts"
 import { Models, type ResolvedModel } from "../../src/provider/Models.ts"
 import { SessionStore } from "../../src/storage/SessionStore.ts"
@@ -85,6 +86,7 @@ export interface World {
   readonly requests?: Array<Request>
   readonly executed?: Array<string>
   readonly model?: Partial<ResolvedModel>
+  readonly hooks?: Layer.Layer<Hooks>
 }
 
 /** Everything but the store and the ids, so that two agents can share one record. */
@@ -120,7 +122,8 @@ export const worldLayer = (world: World) => {
         Config.layerText("{}"),
         Layer.succeed(PermissionPrompter, world.prompters ?? []),
         Layer.succeed(Workspace, { root: "/work/project", cwd: "/work/project" }),
-        Environment.layerTest()
+        Environment.layerTest(),
+        world.hooks ?? Hooks.layerNone
       )
     )
   )
