@@ -27,13 +27,13 @@ const plain = (text: string): string =>
   text.replace(/\\([0-7]{3})/gu, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
 
 /**
- * A path as mountinfo and fstab(5) write it: blank, tab, line break, backslash and `#` as octal escapes.
+ * A path as mountinfo and fstab(5) write it: blank, tab, line break and backslash as octal escapes.
  *
  * @since 0.1.0
  * @category encoding
  */
 export const escapeMountPath = (path: string): string =>
-  path.replace(/[\s\\#]/gu, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`)
+  path.replace(/[ \t\n\\]/gu, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`)
 
 const isBelow = (above: string, path: string): boolean => above === "/" ? path !== "/" : path.startsWith(`${above}/`)
 

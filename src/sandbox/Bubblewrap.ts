@@ -17,6 +17,8 @@ export interface WrapInput {
   readonly env: ReadonlyMap<string, string>
   readonly empty_directory: string
   readonly empty_file: string
+  /** Those of `/proc` that steer the kernel: the user root may write them without any capability. */
+  readonly kernel_files: ReadonlyArray<string>
   readonly argv: ReadonlyArray<string>
 }
 
@@ -43,6 +45,7 @@ export const bubblewrapArgv = (program: string, input: WrapInput): readonly [str
     "/dev",
     "--proc",
     "/proc",
+    ...input.kernel_files.flatMap((at) => ["--ro-bind", at, at]),
     ...plan.steps.flatMap(({ kind, path, step }): ReadonlyArray<string> => {
       switch (step) {
         case "tmpfs":

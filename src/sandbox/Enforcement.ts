@@ -54,6 +54,7 @@ const attack = `inside=$1 outside=$2 mount=$3 name=$4
 unshare -Urm sh -c 'mount -o remount,bind,rw /; mount -o remount,bind,rw "$2"; echo x > "$1/nested"' sh "$outside" "$mount" >/dev/null 2>&1
 unshare -U true >/dev/null 2>&1 && echo namespace
 ( echo x > "/dev/shm/$name" ) 2>/dev/null
+v=$(cat /proc/sys/kernel/printk) && ( echo "$v" > /proc/sys/kernel/printk ) 2>/dev/null && echo kernel
 [ -e "/proc/$5/status" ] && [ "$5" -gt 1000 ] && echo processes
 echo end
 `
@@ -112,11 +113,15 @@ const make = (kinds: ReadonlyArray<MethodKind>) =>
 
     const candidate = (kind: MethodKind): Effect.Effect<Candidate> =>
       Effect.gen(function*() {
+        const kernel_files = yield* Effect.filter(
+          kernelFiles,
+          (file) => Effect.orElseSucceed(fs.exists(file), () => false)
+        )
         if (kind === "bubblewrap") {
           const program = yield* find("bwrap")
           return program === null
             ? { kind, method: null, missing: "bwrap is not installed" }
-            : { kind, method: { kind: "bubblewrap", program }, missing: "" }
+            : { kind, method: { kind: "bubblewrap", program, kernel_files }, missing: "" }
         }
         const own = identity()
         const programs = yield* unsharePrograms
@@ -124,10 +129,6 @@ const make = (kinds: ReadonlyArray<MethodKind>) =>
           return { kind, method: null, missing: typeof programs === "string" ? programs : "no user ids here" }
         }
         if (kind === "unshare_root" && own.uid !== 0) return { kind, method: null, missing: "only for the user root" }
-        const kernel_files = yield* Effect.filter(
-          kernelFiles,
-          (file) => Effect.orElseSucceed(fs.exists(file), () => false)
-        )
         return {
           kind,
           method: { kind: "unshare", programs, as_root: kind === "unshare_root", identity: own, kernel_files },
@@ -200,6 +201,7 @@ const make = (kinds: ReadonlyArray<MethodKind>) =>
           held("nested_remount", yield* exists(`${outside}/nested`), "write outside from a nested namespace"),
           held("nested_namespace", said.includes("namespace"), "make a user namespace of its own"),
           held("dev_shm", leaked, "write to the shared memory of others"),
+          held("kernel", said.includes("kernel"), "write to files that steer the kernel"),
           held("processes", said.includes("processes"), "see processes outside")
         ]
       })

@@ -13,14 +13,18 @@ import { mountTables, unshareArgv, type UnsharePrograms } from "./Unshare.ts"
 
 /** A way of enforcement that has been seen to hold. @since 0.1.0 @category models */
 export type Method =
-  | { readonly kind: "bubblewrap"; readonly program: string }
+  | {
+    readonly kind: "bubblewrap"
+    readonly program: string
+    /** Those of `/proc` that steer the kernel. */
+    readonly kernel_files: ReadonlyArray<string>
+  }
   | {
     readonly kind: "unshare"
     readonly programs: UnsharePrograms
     /** No user namespace can be had, and we are root. */
     readonly as_root: boolean
     readonly identity: { readonly uid: number; readonly gid: number }
-    /** Those of `/proc` that steer the kernel. */
     readonly kernel_files: ReadonlyArray<string>
   }
 
@@ -63,6 +67,7 @@ export const wrap = (
         env: held,
         empty_directory: files.empty_directory,
         empty_file: files.empty_file,
+        kernel_files: method.kernel_files,
         argv: command.argv
       })
       return { argv, env }

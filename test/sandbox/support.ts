@@ -1,4 +1,5 @@
 /** A world to break out of, and drivers that try it as root and as an ordinary user. */
+import * as Effect from "effect/Effect"
 import { buildSync } from "esbuild"
 import { spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -127,3 +128,12 @@ export const world = (above: string, name: string, uid: number, options: { reado
   fs.chmodSync(above, 0o755)
   return { base, root, outside }
 }
+
+/** A world of our own for checks in this process; goes with the scope. */
+export const scratchWorld = Effect.acquireRelease(
+  Effect.sync(() => {
+    const above = place()
+    return { above, ...world(above, "world", own.uid) }
+  }),
+  ({ above }) => Effect.sync(() => fs.rmSync(above, { recursive: true, force: true }))
+)

@@ -1,0 +1,376 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { isWithin, judge, type PathPolicy } from "../../src/sandbox/CheckPath.ts"
+import { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { layers } from "./driver.ts"
+import { scratchWorld } from "./support.ts"
+
+const sandboxIn = (
+  sandbox: unknown,
+  use: (world: { readonly base: string; readonly root: string; readonly outside: string }) => Effect.Effect<
+    void,
+    never,
+    Sandbox
+  >,
+  more: { readonly settings?: Record<string, unknown>; readonly rootAs?: (root: string) => string } = {}
+) =>
+  Effect.gen(function*() {
+    const made = yield* scratchWorld
+    const request = {
+      base: made.base,
+      root: more.rootAs?.(made.root) ?? made.root,
+      sandbox,
+      methods: [],
+      ...(more.settings === undefined ? {} : { settings: more.settings })
+    }
+    yield* Effect.provide(use(made), layers(request))
+  })
+
+const verdict = (given: string, operation: "read" | "write" = "read") =>
+  Effect.map(
+    Effect.flatMap(Sandbox, (sandbox) => sandbox.judgePath(given, operation)),
+    (found) => found.allowed ? "allowed" : found.rule
+  )
+
+const expectAll = (
+  rows: ReadonlyArray<readonly [string, "read" | "write", string]>
+): Effect.Effect<void, never, Sandbox> =>
+  Effect.gen(function*() {
+    const found: Array<string> = []
+    for (const [given, operation] of rows) found.push(`${operation} ${given}: ${yield* verdict(given, operation)}`)
+    assert.deepStrictEqual(found, rows.map(([given, operation, expected]) => `${operation} ${given}: ${expected}`))
+  })
+
+describe("10.2 check_path in mode workspace", () => {
+  it.scoped("every row of the table", () =>
+    sandboxIn({ mode: "workspace" }, ({ base, outside, root }) => {
+      fs.writeFileSync(path.join(root, "file"), "")
+      fs.mkdirSync(path.join(root, "dir"))
+      fs.mkdirSync(path.join(root, "%2e%2e"))
+      fs.symlinkSync(outside, path.join(root, "out"))
+      fs.symlinkSync("dir", path.join(root, "in"))
+      fs.symlinkSync(path.join(outside, "not-there"), path.join(root, "dangling-out"))
+      fs.symlinkSync("not-there", path.join(root, "dangling-in"))
+      fs.symlinkSync("loop", path.join(root, "loop"))
+      fs.symlinkSync(root, path.join(outside, "back"))
+      const fd = fs.openSync(outside, fs.constants.O_RDONLY)
+      const inside = fs.openSync(root, fs.constants.O_RDONLY)
+      return Effect.ensuring(
+        expectAll([
+          ["file", "write", "allowed"],
+          [".", "read", "allowed"],
+          [root, "write", "allowed"],
+          ["dir/../file", "read", "allowed"],
+          [`${root}/./file`, "read", "allowed"],
+          ["new/deep/file", "write", "allowed"],
+          ["..", "read", "outside"],
+          ["../outside/x", "write", "outside"],
+          ["dir/../../outside/x", "write", "outside"],
+          [`${root}-evil`, "read", "outside"],
+          [`${root}-evil/x`, "write", "outside"],
+          [`${root}/`, "read", "allowed"],
+          [outside, "read", "outside"],
+          ["/", "read", "outside"],
+          ["/etc/passwd", "read", "outside"],
+          ["~", "read", "outside"],
+          ["~/notes", "write", "outside"],
+          ["~name", "write", "allowed"],
+          ["out", "read", "outside"],
+          ["out/x", "write", "outside"],
+          ["out/new/x", "write", "outside"],
+          ["in/x", "write", "allowed"],
+          ["in/../file", "read", "allowed"],
+          ["out/back/file", "read", "allowed"],
+          ["out/..", "read", "outside"],
+          ["dangling-out", "write", "outside"],
+          ["dangling-in", "write", "allowed"],
+          ["loop", "read", "unresolvable"],
+          ["file/x", "write", "unresolvable"],
+          [`/proc/self/root${outside}`, "read", "outside"],
+          [`/proc/self/root${root}/file`, "read", "allowed"],
+          ["/proc/self/cwd/x", "write", "outside"],
+          [`/proc/self/fd/${fd}/x`, "write", "outside"],
+          [`/proc/self/fd/${inside}/file`, "write", "allowed"],
+          ["/proc/self/fd/0", "write", "outside"],
+          ["/dev/stdin", "read", "outside"],
+          ["", "read", "invalid_path"],
+          ["a\0b", "read", "invalid_path"],
+          ["\0", "write", "invalid_path"],
+          [`file://${root}/file`, "read", "invalid_path"],
+          ["file:x", "read", "invalid_path"],
+          ["https://a.example/x", "read", "invalid_path"],
+          ["%2e%2e/outside", "write", "allowed"],
+          ["a:b", "write", "allowed"],
+          ["FILE", "read", "allowed"],
+          ["e\u0301", "write", "allowed"],
+          ["x".repeat(300), "write", "unresolvable"]
+        ]),
+        Effect.sync(() => {
+          fs.closeSync(fd)
+          fs.closeSync(inside)
+          assert.deepStrictEqual(fs.readdirSync(outside), ["back"], base)
+        })
+      )
+    }))
+
+  it.scoped("a workspace reached through a link is itself, and relative paths start there, not at the process", () =>
+    sandboxIn(
+      { mode: "workspace" },
+      ({ base, root }) =>
+        expectAll([
+          [path.join(base, "link", "x"), "write", "allowed"],
+          [path.join(root, "x"), "write", "allowed"],
+          ["x", "write", "allowed"],
+          [path.join(base, "x"), "write", "outside"]
+        ]),
+      {
+        rootAs: (root) => {
+          const link = path.join(path.dirname(root), "link")
+          fs.symlinkSync(root, link)
+          return link
+        }
+      }
+    ))
+
+  it.scoped("protected places, existing or not, at any depth; reading them is fine", () =>
+    sandboxIn({ mode: "workspace" }, ({ root }) => {
+      fs.mkdirSync(path.join(root, "mod", ".git"), { recursive: true })
+      fs.symlinkSync(".git/hooks", path.join(root, "h"))
+      fs.mkdirSync(path.join(root, ".husky", "_"), { recursive: true })
+      return expectAll([
+        [".git/hooks/pre-commit", "write", "protected"],
+        [".git/hooks", "write", "protected"],
+        ["h/pre-commit", "write", "protected"],
+        [".git/hooks/pre-commit", "read", "allowed"],
+        [".git/config", "write", "protected"],
+        [".git/config.worktree", "write", "protected"],
+        [".git/commondir", "write", "protected"],
+        [".git/modules/a/config", "write", "protected"],
+        [".git/modules/a/b/hooks/x", "write", "protected"],
+        [".git/worktrees/a/config.worktree", "write", "protected"],
+        [".git/index", "write", "allowed"],
+        [".git/COMMIT_EDITMSG", "write", "allowed"],
+        ["sub/.git", "write", "protected"],
+        ["sub/.git/hooks/x", "write", "protected"],
+        ["mod/.git/config", "write", "protected"],
+        [".hanzo/settings.json", "write", "protected"],
+        [".hanzo/anything/else", "write", "protected"],
+        [".hanzo", "write", "protected"],
+        ["sub/.hanzo/settings.local.json", "write", "protected"],
+        [".hanzo/settings.json", "read", "allowed"],
+        [".hanzo-notes", "write", "allowed"],
+        [".gitignore", "write", "allowed"],
+        [".github/hooks/x", "write", "allowed"],
+        ["hooks/x", "write", "allowed"],
+        ["~/.hanzo/settings.json", "write", "protected"]
+      ])
+    }))
+
+  it.scoped("core.hooksPath of the repository and of the user, and what they include", () =>
+    Effect.gen(function*() {
+      const made = yield* scratchWorld
+      fs.writeFileSync(path.join(made.root, ".git", "config"), "[core]\n\thooksPath = \"ci/my hooks\" # ours\n")
+      fs.writeFileSync(path.join(made.base, "home", ".gitconfig"), "[includeIf \"gitdir:~/\"]\n path = more.cfg\n")
+      fs.writeFileSync(path.join(made.base, "home", "more.cfg"), "[core] hooksPath = .husky/_\n")
+      yield* Effect.provide(
+        expectAll([
+          ["ci/my hooks/pre-push", "write", "protected"],
+          ["ci/other", "write", "allowed"],
+          [".husky/pre-commit", "write", "protected"],
+          [".husky/_/h", "write", "protected"]
+        ]),
+        layers({ base: made.base, root: made.root, sandbox: { mode: "workspace" }, methods: [] })
+      )
+    }))
+
+  it.scoped("9.9 programs of hooks, MCP and language servers, also as arguments", () =>
+    sandboxIn({ mode: "workspace" }, () =>
+      expectAll([
+        ["check.sh", "write", "protected"],
+        ["tools/hook.js", "write", "protected"],
+        ["server/main.py", "write", "protected"],
+        ["lsp/srv", "write", "protected"],
+        ["not-yet/run", "write", "protected"],
+        ["tools/other.js", "write", "allowed"],
+        ["node", "write", "allowed"],
+        ["data.json", "write", "allowed"],
+        ["check.sh", "read", "allowed"]
+      ]), {
+      settings: {
+        hooks: [
+          {
+            event: "pre_tool_use",
+            command: "FOO=1 ./check.sh --strict && node --require=./tools/hook.js",
+            tool_pattern: "*"
+          },
+          { event: "stop", command: "./not-yet/run 'a b'" }
+        ],
+        mcp_servers: {
+          a: { command: ["python3", "server/main.py", "data.json"] },
+          b: { command: "x", args: ["lsp/srv"] }
+        },
+        lsp: { servers: { c: { command: ["lsp/srv"], extensions: [".c"] } } }
+      },
+      rootAs: (root) => {
+        for (const file of ["check.sh", "tools/hook.js", "server/main.py", "lsp/srv"]) {
+          fs.mkdirSync(path.dirname(path.join(root, file)), { recursive: true })
+          fs.writeFileSync(path.join(root, file), "")
+        }
+        return root
+      }
+    }))
+
+  it.scoped("a hard link is a warning, or refused where that is set", () =>
+    Effect.gen(function*() {
+      for (const deny of [false, true]) {
+        yield* sandboxIn({ mode: "workspace", deny_hard_linked_writes: deny }, ({ outside, root }) => {
+          fs.writeFileSync(path.join(outside, "a"), "")
+          fs.linkSync(path.join(outside, "a"), path.join(root, "b"))
+          fs.writeFileSync(path.join(root, "single"), "")
+          return Effect.gen(function*() {
+            const sandbox = yield* Sandbox
+            const found = yield* sandbox.judgePath("b", "write")
+            if (deny) assert.strictEqual(found.allowed ? "" : found.rule, "hard_link")
+            else assert.include(found.allowed ? found.warning ?? "" : "", "2 names")
+            assert.deepStrictEqual(
+              yield* Effect.all([sandbox.checkPath("b"), sandbox.checkPath("single", "write")]),
+              [true, true]
+            )
+          })
+        })
+      }
+    }))
+
+  it.scoped("what was cut from a long output may be read, and only read", () =>
+    sandboxIn({ mode: "workspace" }, ({ base }) =>
+      expectAll([
+        [path.join(base, "state", "tool-output", "call_1.txt"), "read", "allowed"],
+        [path.join(base, "state", "tool-output", "call_1.txt"), "write", "outside"],
+        [path.join(base, "state", "audit"), "read", "outside"]
+      ])))
+
+  it.scoped("the message names the path and the rule", () =>
+    sandboxIn({ mode: "workspace" }, ({ root }) =>
+      Effect.gen(function*() {
+        const sandbox = yield* Sandbox
+        for (const [given, rule] of [["/etc/passwd", "outside"], [".hanzo/x", "protected"]] as const) {
+          const found = yield* sandbox.judgePath(given, "write")
+          assert.isFalse(found.allowed)
+          if (found.allowed) return
+          assert.include(found.message, path.resolve(root, given))
+          assert.include(found.message, `rule ${rule}`)
+        }
+      })))
+})
+
+describe("10.1 the other modes", () => {
+  it.scoped("allowlist: exactly the paths, relative to the workspace, ~ expanded", () =>
+    sandboxIn(
+      { mode: "allowlist", allowed_paths: ["src", "~/notes", "later/on", "a\0b"] },
+      ({ base, root }) =>
+        expectAll([
+          ["src/x", "write", "allowed"],
+          ["src", "read", "allowed"],
+          ["srcs", "read", "outside"],
+          ["x", "read", "outside"],
+          [root, "read", "outside"],
+          ["later/on/x", "write", "allowed"],
+          ["later/x", "write", "outside"],
+          [path.join(base, "home", "notes", "x"), "write", "allowed"],
+          ["~/other", "read", "outside"],
+          ["src/.git/config", "write", "protected"],
+          ["src/../x", "write", "outside"]
+        ])
+    ))
+  it.scoped("allowlist: empty allows nothing, . is the workspace", () =>
+    Effect.gen(function*() {
+      yield* sandboxIn({ mode: "allowlist" }, () => expectAll([["x", "read", "outside"], [".", "read", "outside"]]))
+      yield* sandboxIn({ mode: "allowlist", allowed_paths: ["."] }, () => expectAll([["x", "write", "allowed"]]))
+    }))
+  it.scoped("allowlist: the link of an allowed path is followed once, at the start", () =>
+    sandboxIn({ mode: "allowlist", allowed_paths: ["data"] }, ({ outside, root }) =>
+      Effect.gen(function*() {
+        assert.strictEqual(yield* verdict("data/x", "write"), "allowed")
+        fs.rmdirSync(path.join(root, "data"))
+        fs.symlinkSync(outside, path.join(root, "data"))
+        assert.strictEqual(yield* verdict("data/x", "write"), "outside")
+      }), {
+      rootAs: (root) => {
+        fs.mkdirSync(path.join(root, "data"))
+        return root
+      }
+    }))
+  it.scoped("credential places inside what is allowed stay closed, unless named", () =>
+    Effect.gen(function*() {
+      yield* sandboxIn({ mode: "allowlist", allowed_paths: ["~"] }, () =>
+        expectAll([["~/.ssh/id", "read", "credentials"], ["~/.netrc", "read", "credentials"], [
+          "~/x",
+          "write",
+          "allowed"
+        ]]))
+      yield* sandboxIn({ mode: "allowlist", allowed_paths: ["~", "~/.ssh"] }, () =>
+        expectAll([["~/.ssh/id", "read", "allowed"], ["~/.netrc", "read", "credentials"]]))
+    }))
+  it.scoped("off: everything, but settings and programs are the user's in every mode (9.9)", () =>
+    sandboxIn({ mode: "off" }, ({ base }) =>
+      expectAll([
+        ["/etc/passwd", "read", "allowed"],
+        ["../outside/x", "write", "allowed"],
+        [".git/hooks/x", "write", "allowed"],
+        [".hanzo/scenarios/x", "write", "allowed"],
+        [".hanzo/settings.json", "write", "protected"],
+        [".hanzo/settings.local.json", "write", "protected"],
+        [path.join(base, "config", "settings.json"), "write", "protected"],
+        [path.join(base, "config", "trust.json"), "write", "protected"],
+        [path.join(base, "config", "settings.json"), "read", "allowed"],
+        ["~/.hanzo/settings.json", "write", "protected"],
+        ["/etc/hanzo/managed-settings.json", "write", "protected"],
+        ["", "read", "invalid_path"]
+      ])))
+})
+
+describe("properties", () => {
+  const policy: PathPolicy = {
+    mode: "workspace",
+    roots: ["/w"],
+    read_roots: [],
+    always_protected: ["/w/run.sh"],
+    protected: [],
+    credentials: [],
+    deny_hard_linked_writes: false,
+    fold_case: false,
+    separator: "/"
+  }
+  const names = FastCheck.constantFrom("w", "w2", "a", ".git", "hooks", "config", ".hanzo", "x y", "run.sh", "W")
+  const canonicalPaths = FastCheck.array(names, { maxLength: 6 }).map((parts) => `/${parts.join("/")}`)
+
+  it.prop(
+    "a path is inside exactly when its way from the root does not lead up",
+    [canonicalPaths, canonicalPaths],
+    ([a, b]) => {
+      const relative = path.posix.relative(a, b)
+      assert.strictEqual(isWithin(a, b), relative === "" || !relative.startsWith(".."))
+    }
+  )
+  it.prop("nothing outside is ever allowed, nothing below .git/hooks or .hanzo written", [canonicalPaths], ([at]) => {
+    const found = judge(policy, { path: at, kind: null, links: 1 }, "write")
+    if (!found.allowed) return
+    assert.isTrue(at === "/w" || at.startsWith("/w/"), at)
+    assert.notMatch(at, /\/\.git\/(hooks|config)(\/|$)|\/\.hanzo(\/|$)|^\/w\/run\.sh(\/|$)/)
+  })
+  it.prop("writing is never easier than reading", [canonicalPaths], ([at]) => {
+    const subject = { path: at, kind: "file", links: 1 } as const
+    if (judge(policy, subject, "write").allowed) assert.isTrue(judge(policy, subject, "read").allowed)
+  })
+  it("where the file system folds case, so does the rule", () => {
+    const folded = { ...policy, fold_case: true }
+    for (const at of ["/w/.GIT/Hooks/x", "/w/.Hanzo/x", "/W/RUN.SH"]) {
+      assert.isFalse(judge(folded, { path: at, kind: null, links: 1 }, "write").allowed, at)
+    }
+    assert.isTrue(judge(folded, { path: "/W/a", kind: null, links: 1 }, "write").allowed)
+    assert.isFalse(judge(policy, { path: "/W/a", kind: null, links: 1 }, "write").allowed)
+  })
+})

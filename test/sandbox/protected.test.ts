@@ -1,0 +1,248 @@
+/** Places inside the workspace that a command must not change, existing or not (readings 9.9, 10.2, 10.5). */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { spawnSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { bundle, drive, methods, place, type Reply, type Request, users, type World, world } from "./support.ts"
+
+const above = place()
+let driver = ""
+beforeAll(() => {
+  driver = bundle(above)
+})
+afterAll(() => fs.rmSync(above, { recursive: true, force: true }))
+
+const own = (uid: number, at: string): void => void spawnSync("chown", ["-R", `${uid}:${uid}`, at])
+
+/** Everything that is a file below a directory, with its text. */
+const snapshot = (at: string): Record<string, string> => {
+  const found: Record<string, string> = {}
+  const walk = (directory: string): void => {
+    for (const entry of fs.readdirSync(directory, { withFileTypes: true })) {
+      const file = path.join(directory, entry.name)
+      if (entry.isDirectory()) walk(file)
+      else found[path.relative(at, file)] = fs.readFileSync(file, "latin1")
+    }
+  }
+  if (fs.existsSync(at)) walk(at)
+  return found
+}
+
+for (const user of users) {
+  for (const method of methods) {
+    describe(`${method}, as ${user.name}`, () => {
+      const open = (name: string, options: { readonly git?: boolean } = {}): World =>
+        world(above, `${method}-${user.uid}-${name}`, user.uid, options)
+      const run = (at: World, commands: ReadonlyArray<string>, more: Partial<Request> = {}): Promise<Reply> =>
+        drive(driver, user.uid, {
+          base: at.base,
+          root: at.root,
+          sandbox: { mode: "workspace" },
+          methods: [method],
+          env: { W: at.root, OUT: at.outside, HOME: path.join(at.base, "home") },
+          commands,
+          ...more
+        })
+
+      it("git hooks and configuration: not written, not moved aside, not made anew", async () => {
+        const at = open("git")
+        fs.mkdirSync(path.join(at.root, ".hanzo"))
+        fs.writeFileSync(path.join(at.root, ".hanzo", "settings.json"), "{}")
+        own(user.uid, at.base)
+        const before = { ...snapshot(path.join(at.root, ".git")), ...snapshot(path.join(at.root, ".hanzo")) }
+        const { answers } = await run(at, [
+          "echo x > .git/hooks/pre-commit",
+          "echo x > .git/hooks/old",
+          "rm -rf .git/hooks",
+          "mv .git/hooks .git/h2",
+          "mv .git .git2",
+          "ln -s ../x .git/hooks/l",
+          "echo x >> .git/config",
+          "git config core.hooksPath /tmp",
+          "rm -f .git/config",
+          "echo x > .git/c && mv -f .git/c .git/config",
+          "umount .git/hooks .git/config .git",
+          "unshare -Urm umount -l .git/hooks",
+          "cd .git && mount --bind . . ; echo x > hooks/y",
+          "echo x > .hanzo/settings.json",
+          "mv .hanzo h && mkdir .hanzo",
+          "rm -rf .hanzo",
+          "ln .git/config c2 && echo x >> c2",
+          "exec 5>>.git/config && echo x >&5"
+        ])
+        answers.forEach((answer, index) => assert.notStrictEqual(answer.code, 0, `command ${index}`))
+        const after = { ...snapshot(path.join(at.root, ".git")), ...snapshot(path.join(at.root, ".hanzo")) }
+        delete after["c"]
+        assert.deepStrictEqual(after, before)
+        assert.match(answers[0]?.stderr ?? "", /\.git\/hooks\/pre-commit: Read-only file system/)
+      })
+
+      it("missing ones cannot be made, and leave nothing behind", async () => {
+        const at = open("missing", { git: false })
+        const { answers } = await run(at, [
+          "mkdir .hanzo/x || echo x > .hanzo/settings.json",
+          "rmdir .hanzo && mkdir .hanzo",
+          "mv .hanzo h",
+          "git init -q . || mkdir .git/hooks",
+          "rmdir .git && mkdir -p .git/hooks",
+          "ls -A .hanzo .git"
+        ])
+        assert.deepStrictEqual(answers.slice(0, 5).map((answer) => answer.code === 0), [
+          false,
+          false,
+          false,
+          false,
+          false
+        ])
+        assert.deepStrictEqual(fs.readdirSync(at.root), [])
+
+        fs.mkdirSync(path.join(at.root, ".git"))
+        fs.writeFileSync(path.join(at.root, ".git", "HEAD"), "ref: refs/heads/main\n")
+        own(user.uid, at.base)
+        await run(at, ["mkdir -p .git/hooks; echo x > .git/hooks/y; echo x > .git/config; true"])
+        assert.deepStrictEqual(Object.keys(snapshot(path.join(at.root, ".git"))), ["HEAD"])
+      })
+
+      it("several at once: the mount points stay until the last one is through", async () => {
+        const at = open("several", { git: false })
+        const { answers } = await run(
+          at,
+          [0.05, 0.4, 0.1, 0.6, 0.2, 0.3].map((seconds) =>
+            `sleep ${seconds}; mkdir .hanzo/x 2>&1; mkdir -p .git/hooks/x 2>&1; rmdir .hanzo .git 2>/dev/null; mkdir .hanzo`
+          ),
+          { together: true }
+        )
+        for (const answer of answers) {
+          assert.strictEqual(answer.code, 1)
+          assert.strictEqual(answer.stdout.match(/Read-only file system/g)?.length, 2, answer.stdout)
+        }
+        assert.deepStrictEqual(fs.readdirSync(at.root), [])
+      })
+
+      it("two programs in one workspace do not lift each other's mounts", async () => {
+        const at = open("two", { git: false })
+        const slow = run(at, ["sleep 2; mkdir .hanzo/x .git/x; true"])
+        while (!fs.existsSync(path.join(at.root, ".hanzo"))) await new Promise((resolve) => setTimeout(resolve, 10))
+        await run(at, ["true", "true"])
+        const { answers } = await slow
+        assert.strictEqual(answers[0]?.stderr.match(/Read-only file system/g)?.length, 2, answers[0]?.stderr)
+        assert.deepStrictEqual(snapshot(at.root), {})
+      })
+
+      it("programs of hooks and servers, and core.hooksPath", async () => {
+        const at = open("programs")
+        fs.mkdirSync(path.join(at.root, "tools", "deep"), { recursive: true })
+        fs.writeFileSync(path.join(at.root, "tools", "deep", "hook.sh"), "hook")
+        fs.writeFileSync(path.join(at.root, ".git", "config"), "[core]\n\thooksPath = ci/hooks\n")
+        own(user.uid, at.base)
+        const { answers } = await run(at, [
+          "echo x > tools/deep/hook.sh",
+          "rm -f tools/deep/hook.sh",
+          "mv tools/deep tools/d2",
+          "mv tools t2",
+          "echo x > n && mv -f n tools/deep/hook.sh",
+          "mkdir -p ci/hooks && echo x > ci/hooks/pre-push",
+          "echo x > check.sh",
+          "echo x > tools/deep/other && echo x > tools/free"
+        ], {
+          settings: {
+            hooks: [
+              { event: "pre_tool_use", command: "tools/deep/hook.sh", tool_pattern: "*" },
+              { event: "stop", command: "./check.sh" }
+            ]
+          }
+        })
+        assert.deepStrictEqual(answers.map((answer) => answer.code === 0), [
+          false,
+          false,
+          false,
+          false,
+          false,
+          false,
+          false,
+          true
+        ])
+        assert.strictEqual(fs.readFileSync(path.join(at.root, "tools", "deep", "hook.sh"), "utf8"), "hook")
+        assert.deepStrictEqual(fs.readdirSync(at.root).sort(), [".git", "n", "tools"])
+      })
+
+      it("a linked worktree: commits work, hooks and configuration of the shared directory do not change", async () => {
+        const at = open("worktree")
+        const git = (...args: ReadonlyArray<string>) => {
+          const done = spawnSync(
+            "git",
+            ["-c", "user.name=n", "-c", "user.email=e", "-c", "safe.directory=*", ...args],
+            {
+              cwd: at.root,
+              encoding: "utf8"
+            }
+          )
+          assert.strictEqual(done.status, 0, done.stderr)
+        }
+        git("commit", "-q", "--allow-empty", "-m", "one")
+        const tree = path.join(at.base, "tree")
+        git("worktree", "add", "-q", tree)
+        own(user.uid, at.base)
+        const commit =
+          "echo x > f && git add f && git -c user.name=n -c user.email=e commit -q -m two && git log --format=%s"
+        const { answers, status } = await run({ ...at, root: tree }, [
+          commit,
+          "echo x > $OUT/../work/.git/hooks/x",
+          "git config a.b c",
+          "echo gitdir: /tmp > .git",
+          "mv .git g",
+          "echo x > $OUT/../work/other",
+          "c=$OUT/../work/.git/worktrees/tree/commondir; echo /tmp > $c"
+        ])
+        assert.deepStrictEqual(status.write_roots, [tree, path.join(at.root, ".git")])
+        assert.strictEqual(answers[0]?.stdout, "two\none\n", answers[0]?.stderr)
+        assert.deepStrictEqual(answers.slice(1).map((answer) => answer.code === 0), Array(6).fill(false))
+      })
+
+      it("a .git file that nobody points back to opens nothing", async () => {
+        const at = open("forged", { git: false })
+        const target = path.join(at.outside, "x", "worktrees", "y")
+        fs.mkdirSync(target, { recursive: true })
+        fs.writeFileSync(path.join(target, "HEAD"), "ref: refs/heads/main\n")
+        fs.writeFileSync(path.join(target, "commondir"), "../..\n")
+        fs.writeFileSync(path.join(at.root, ".git"), `gitdir: ${target}\n`)
+        own(user.uid, at.base)
+        const { answers, status } = await run(at, ["echo x > $OUT/x/y", "echo x > .git"])
+        assert.deepStrictEqual(status.write_roots, [at.root])
+        assert.deepStrictEqual(answers.map((answer) => answer.code), [1, 1])
+      })
+
+      it("broken and outward links never stop a command", async () => {
+        const at = open("links", { git: false })
+        for (const name of [".git", ".hanzo", ".husky", "a"]) {
+          fs.symlinkSync("/nowhere/at/all", path.join(at.root, name))
+        }
+        fs.symlinkSync(at.outside, path.join(at.base, "home", ".aws"))
+        own(user.uid, at.base)
+        const { answers, status } = await run(at, ["echo fine; ls -A ~/.aws; echo x > a || true"])
+        assert.strictEqual(answers[0]?.stdout, "fine\n", answers[0]?.stderr)
+        assert.strictEqual(status.enforcement, method)
+        assert.include(status.warnings.join(), "symbolic link")
+      })
+
+      it("the home directory as workspace: keys and settings stay closed", async () => {
+        const at = open("home", { git: false })
+        const home = path.join(at.base, "home")
+        const { answers } = await run({ ...at, root: home }, [
+          "echo x > free; cat .ssh/id .netrc",
+          "echo x > .ssh/authorized_keys",
+          "mv .ssh s && mkdir .ssh",
+          "echo x > .netrc"
+        ])
+        assert.deepStrictEqual(answers.map((answer) => [answer.code === 0, answer.stdout]), [
+          [false, ""],
+          [false, ""],
+          [false, ""],
+          [false, ""]
+        ])
+        assert.strictEqual(fs.readFileSync(path.join(home, ".ssh", "id"), "utf8"), "SECRET")
+        assert.deepStrictEqual(fs.readdirSync(home).sort(), [".netrc", ".ssh", "free"])
+      })
+    })
+  }
+}
