@@ -86,7 +86,9 @@ export const make = (
     notify: (events) =>
       Effect.forEach(events, (event) => {
         if (event.type !== "permission.asked" || !hooks.handles("notification")) return Effect.void
-        const message = `permission is asked for ${event.tool}${event.subject === undefined ? "" : `: ${event.subject}`}`
+        const message = `permission is asked for ${event.tool}${
+          event.subject === undefined ? "" : `: ${event.subject}`
+        }`
         const told = tell({
           event: "notification",
           kind: "permission",
