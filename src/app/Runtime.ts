@@ -7,11 +7,12 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Agent } from "../agent/Agent.ts"
-import { Config, type ConfigFlags } from "../config/Config.ts"
+import { Config, type ConfigFlags, type ConfigService, type TrustMode } from "../config/Config.ts"
 import { Credentials } from "../credentials/Credentials.ts"
 import { Ids } from "../domain/Ids.ts"
 import { PermissionPrompter, type PermissionPrompterService } from "../domain/Permission.ts"
 import { Hooks } from "../hooks/Hooks.ts"
+import { Workspace } from "../domain/Workspace.ts"
 import { Permissions } from "../permissions/Permissions.ts"
 import { AtomicFile } from "../platform/AtomicFile.ts"
 import { Files } from "../platform/Files.ts"
@@ -52,6 +53,10 @@ export interface WorkspaceOptions {
   readonly scenarios?: ReadonlyArray<Scenario>
   /** Settings in place of those on disk; the demo's. */
   readonly settings?: string
+  /** Settings that were read before, in place of reading them. */
+  readonly config?: ConfigService
+  /** How much of the workspace's own settings counts; default: what the user has trusted. */
+  readonly trust?: TrustMode
 }
 
 /** Record, HTTP, processes, files, ids. @since 0.1.0 @category layers */
@@ -65,13 +70,20 @@ export const layerProcess = (options: ProcessOptions = {}) =>
     Ids.layer
   )
 
-/** Where the session works and what the settings say. @since 0.1.0 @category layers */
+/** Where the session works and what the settings of all tiers say there. @since 0.1.0 @category layers */
 export const layerSettings = (options: WorkspaceOptions = {}) =>
-  Layer.merge(
-    ProjectRoot.layer(options.directory),
-    options.settings === undefined
-      ? Config.layerFlags(options.flags ?? {})
-      : Config.layerText(options.settings, options.flags)
+  Layer.provideMerge(
+    options.config !== undefined
+      ? Config.layerOf(options.config)
+      : options.settings !== undefined
+      ? Config.layerText(options.settings, options.flags)
+      : Layer.unwrapEffect(Effect.map(Workspace, ({ root }) =>
+        Config.layerFor({
+          root,
+          ...(options.flags === undefined ? {} : { flags: options.flags }),
+          ...(options.trust === undefined ? {} : { trust: options.trust })
+        }))),
+    ProjectRoot.layer(options.directory)
   )
 
 /** Names to models, and requests to them. @since 0.1.0 @category layers */

@@ -9,10 +9,12 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as AST from "effect/SchemaAST"
 import { nearest } from "../codec/Distance.ts"
-import type { PermissionMode, PermissionRule } from "../domain/Permission.ts"
 import * as Document from "./Document.ts"
 import { hookComplaints } from "./HookRules.ts"
+import { checkRules, type LocatedRule } from "./RuleCheck.ts"
 import { HanzoConfig } from "./Schema.ts"
+import { checkServer, isAdjusting } from "./ServerCheck.ts"
+import { camel, quote, typeName } from "./Words.ts"
 
 /** @since 0.1.0 @category models */
 export type Tier = "default" | "user" | "project" | "local" | "env" | "flag" | "managed"
@@ -45,47 +47,47 @@ export type Entry =
   | { readonly kind: "object"; readonly members: ReadonlyMap<string, Entry>; readonly line: number | null }
   | { readonly kind: "value"; readonly value: unknown; readonly line: number | null }
 
-/** @since 0.1.0 @category models */
-export interface LocatedRule extends PermissionRule {
-  readonly line: number | null
+/** A hook and its number in its file. @since 0.1.0 @category models */
+export interface LocatedHook {
+  readonly index: number
+  readonly entry: Entry
 }
 
 /** @since 0.1.0 @category models */
 export interface CheckedRoot {
-  /** By key; `permissions` and `hooks` are not in it. */
+  /** By key, in the order of the file; `permissions` and `hooks` are not in it. */
   readonly values: ReadonlyMap<string, Entry>
   readonly rules: ReadonlyArray<LocatedRule>
-  readonly hooks: ReadonlyArray<Entry>
+  readonly hooks: ReadonlyArray<LocatedHook>
+  /** Every known key of the top level in the order of the file, `permissions` and `hooks` too. */
+  readonly keys: ReadonlyArray<string>
+  /** MCP servers with an invalid value: they do not run (reading 4.6). */
+  readonly invalid_servers: ReadonlySet<string>
+  /** MCP servers that are adjusted here, by more than switching them off, and not defined; with their places. */
+  readonly overlays: ReadonlyMap<string, Document.Position | null>
 }
 
-const sensitive: ReadonlySet<string> = new Set(["api_key", "oauth_credentials", "api_key_command", "audit_required"])
+/** Keys that count in the user tier only (readings 4, 4.7, 6.11). */
+const sensitive: ReadonlySet<string> = new Set([
+  "api_key",
+  "oauth_credentials",
+  "api_key_command",
+  "audit_required",
+  "auth"
+])
 
-const camel = (key: string): string => key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
-
-/** The type under `X | null | undefined` and optional fields. */
-const strip = (ast: AST.AST): ReadonlyArray<AST.AST> =>
+/** The types a value may have: the members of a union, without null and undefined. @since 0.1.0 @category combinators */
+export const strip = (ast: AST.AST): ReadonlyArray<AST.AST> =>
   AST.isUnion(ast)
     ? ast.types.flatMap(strip)
     : AST.isUndefinedKeyword(ast) || (AST.isLiteral(ast) && ast.literal === null)
     ? []
     : [ast]
 
-const typeName = (node: Document.Node): string =>
-  ({
-    object: "an object",
-    array: "an array",
-    string: "a text",
-    number: "a number",
-    boolean: "a boolean",
-    null: "null"
-  })[
-    node.type
-  ]
-
 const wanted = (types: ReadonlyArray<AST.AST>): string => {
   const literals = types.filter(AST.isLiteral).map((literal) => JSON.stringify(literal.literal))
   const others = types.filter((type) => !AST.isLiteral(type)).map((type) => {
-    const base = refinementBase(type)
+    const base = unrefined(type)
     return AST.isStringKeyword(base)
       ? "a text"
       : AST.isNumberKeyword(base)
@@ -99,10 +101,11 @@ const wanted = (types: ReadonlyArray<AST.AST>): string => {
   return [...(literals.length === 0 ? [] : [`one of ${literals.join(", ")}`]), ...others].join(" or ")
 }
 
-const refinementBase = (ast: AST.AST): AST.AST => AST.isRefinement(ast) ? refinementBase(ast.from) : ast
+/** A type without what refines it. @since 0.1.0 @category combinators */
+export const unrefined = (ast: AST.AST): AST.AST => AST.isRefinement(ast) ? unrefined(ast.from) : ast
 
 const fits = (node: Document.Node, type: AST.AST): boolean => {
-  const base = refinementBase(type)
+  const base = unrefined(type)
   switch (node.type) {
     case "string":
       return AST.isStringKeyword(base) || (AST.isLiteral(base) && typeof base.literal === "string")
@@ -138,10 +141,23 @@ const free = (node: Document.Node): unknown => {
 
 const top = HanzoConfig.ast
 
+/** Text to anything: the keys are another program's affair. */
+const isFree = (ast: AST.AST): boolean =>
+  AST.isTypeLiteral(ast) && ast.propertySignatures.length === 0 &&
+  ast.indexSignatures.some((index) => AST.isUnknownKeyword(index.type))
+
+/** Keys that the tier of defaults holds, so that no file needs them. */
+const acceptsAbsence = (path: string, name: string): boolean =>
+  (path === "lsp" && name === "servers") || (path === "auth" && name === "providers")
+
 /** Every key of the settings' top level. @since 0.1.0 @category constants */
 export const knownKeys: ReadonlyArray<string> = AST.isTypeLiteral(top)
   ? top.propertySignatures.map((property) => String(property.name))
   : []
+
+const isKnown = (key: string): boolean => knownKeys.includes(key)
+
+const hookList: AST.AST = HanzoConfig.fields.hooks.ast
 
 /** How a check finds the place of an offset. @since 0.1.0 @category models */
 export interface Place {
@@ -155,6 +171,10 @@ export const nowhere: Place = { position: () => null, frame: () => undefined }
 /** @since 0.1.0 @category models */
 export class Check {
   readonly issues: Array<FoundIssue> = []
+  readonly invalid_servers = new Set<string>()
+  readonly overlays = new Map<string, Document.Position | null>()
+  /** How many of the issues are errors. */
+  errors = 0
   readonly tier: Tier
   readonly file: string | undefined
   readonly place: Place
@@ -172,6 +192,7 @@ export class Check {
     offset: number | null,
     message: string
   ): undefined {
+    if (severity === "error") this.errors += 1
     const position = offset === null ? null : this.place.position(offset)
     const frame = severity === "error" && offset !== null ? this.place.frame(offset) : undefined
     this.issues.push({
@@ -232,7 +253,7 @@ export class Check {
     const types = strip(ast)
     if (types.some((type) => AST.isUnknownKeyword(type))) {
       this.duplicatesIn(node, path)
-      return node.type === "object" ? this.open(node) : { kind: "value", value: free(node), line: this.line(node) }
+      return { kind: "value", value: free(node), line: this.line(node) }
     }
     const candidates = types.filter((type) => fits(node, type))
     const type = candidates[0]
@@ -245,8 +266,10 @@ export class Check {
         `${path} must be ${wanted(types)}, this is ${typeName(node)}`
       )
     }
-    if (node.type === "object") return this.object(node, refinementBase(type), path)
-    if (node.type === "array") return this.array(node, refinementBase(type), path)
+    if (node.type === "object") {
+      return isFree(unrefined(type)) ? this.freeObject(node, path) : this.object(node, unrefined(type), path)
+    }
+    if (node.type === "array") return this.array(node, type, path)
     if (node.type === "number" && !Number.isFinite(node.value)) {
       return this.report("error", "invalid_value", path, node.offset, `${path} is too large a number`)
     }
@@ -264,17 +287,10 @@ export class Check {
     )
   }
 
-  /** An object of a free part, open for the merge. */
-  open(node: Document.Node & { readonly type: "object" }): Entry {
-    const members = new Map<string, Entry>()
-    for (const { key, value } of Document.unique(node.members).members) {
-      if (value.type === "null") continue
-      members.set(
-        key,
-        value.type === "object" ? this.open(value) : { kind: "value", value: free(value), line: this.line(value) }
-      )
-    }
-    return { kind: "object", members, line: this.line(node) }
+  /** An object whose keys are another program's affair: one value, not merged. */
+  freeObject(node: Document.Node & { readonly type: "object" }, path: string): Entry {
+    this.duplicatesIn(node, path)
+    return { kind: "value", value: free(node), line: this.line(node) }
   }
 
   duplicatesIn(node: Document.Node, path: string): void {
@@ -283,7 +299,8 @@ export class Check {
     for (const { key, value } of this.members(node, [], `${path}.`)) this.duplicatesIn(value, `${path}.${key}`)
   }
 
-  object(node: Document.Node & { readonly type: "object" }, ast: AST.AST, path: string): Entry {
+  /** Undefined when a key that it cannot do without is missing or rejected. */
+  object(node: Document.Node & { readonly type: "object" }, ast: AST.AST, path: string): Entry | undefined {
     const members = new Map<string, Entry>()
     const type = AST.isTypeLiteral(ast) ? ast : undefined
     const properties = type?.propertySignatures ?? []
@@ -297,42 +314,72 @@ export class Check {
       const valueType = property?.type ?? index?.type
       if (valueType === undefined) {
         if (path === "" && member.key === "$schema") continue
-        const near = nearest(member.key, byName.keys())
-        this.report(
-          "warning",
-          "unknown_key",
-          key,
-          member.key_offset,
-          `the key ${quote(member.key)} is not known here and not used${
-            near === undefined ? "" : `; did you mean ${quote(near)}?`
-          }`
-        )
+        this.unknown(key, member, byName.keys())
         continue
       }
-      const entry = this.value(member.value, valueType, key)
+      const entry = path === "" && member.key === "mcp_servers"
+        ? this.servers(member.value, valueType)
+        : this.value(member.value, valueType, key)
       if (entry !== undefined) members.set(member.key, entry)
     }
+    let complete = true
     for (const [name, property] of byName) {
-      if (path !== "" && !property.isOptional && !found.some((member) => member.key === name)) {
-        this.report("error", "invalid_value", prefix + name, node.offset, `${path} needs the key ${quote(name)}`)
-      }
+      if (path === "" || property.isOptional || acceptsAbsence(path, name) || members.has(name)) continue
+      complete = false
+      const there = found.find((member) => member.key === name)
+      // what was rejected has been told already; null counts as absent (reading 4.3)
+      if (there !== undefined && there.value.type !== "null") continue
+      this.report(
+        "error",
+        "invalid_value",
+        prefix + name,
+        there?.value.offset ?? node.offset,
+        `${path} needs the key ${quote(name)}`
+      )
     }
     if (/^hooks\.\d+$/u.test(path)) this.hook(node, found, members, path)
+    return complete ? { kind: "object", members, line: this.line(node) } : undefined
+  }
+
+  unknown(key: string, member: Document.Member, known: Iterable<string>): void {
+    const near = nearest(member.key, known)
+    this.report(
+      "warning",
+      "unknown_key",
+      key,
+      member.key_offset,
+      `the key ${quote(member.key)} is not known here and not used${
+        near === undefined ? "" : `; did you mean ${quote(near)}?`
+      }`
+    )
+  }
+
+  /** Reading 4.8: each entry is a definition or an overlay. */
+  servers(node: Document.Node, ast: AST.AST): Entry | undefined {
+    const types = strip(ast).map(unrefined)
+    const entryType = types.find(AST.isTypeLiteral)?.indexSignatures[0]?.type
+    if (node.type !== "object" || entryType === undefined) return this.value(node, ast, "mcp_servers")
+    const members = new Map<string, Entry>()
+    for (const { key, value } of this.members(node, [], "mcp_servers.")) {
+      const path = `mcp_servers.${key}`
+      const before = this.errors
+      const own = value.type === "object" ? checkServer(this, value, path) : value
+      const entry = this.value(own, entryType, path)
+      if (entry !== undefined) members.set(key, entry)
+      if (this.errors > before) this.invalid_servers.add(key)
+      else if (entry?.kind === "object" && isAdjusting([...entry.members.keys()])) {
+        this.overlays.set(key, this.place.position(value.offset))
+      }
+    }
     return { kind: "object", members, line: this.line(node) }
   }
 
-  /** A key that is null is absent (reading 4.3), and a hook has no tier below to show through. */
   hook(
     node: Document.Node,
     found: ReadonlyArray<Document.Member>,
     members: ReadonlyMap<string, Entry>,
     path: string
   ): void {
-    for (const { key, value } of found) {
-      if (value.type === "null" && (key === "event" || key === "command")) {
-        this.report("error", "invalid_value", `${path}.${key}`, value.offset, `${path} needs the key ${quote(key)}`)
-      }
-    }
     const present = new Map(found.filter(({ value }) => value.type !== "null").map(({ key, value }) => [key, value]))
     const values = new Map([...members].map(([key, entry]) => [key, plain(entry)]))
     for (const { code, key, message, severity } of hookComplaints(values, new Set(present.keys()))) {
@@ -341,126 +388,42 @@ export class Check {
     }
   }
 
-  array(node: Document.Node & { readonly type: "array" }, ast: AST.AST, path: string): Entry {
-    const rest = AST.isTupleType(ast) ? ast.rest[0]?.type : undefined
-    const items: Array<unknown> = []
-    node.items.forEach((item, index) => {
+  /** Items of an array; a rejected one is left out. */
+  items(
+    node: Document.Node & { readonly type: "array" },
+    ast: AST.AST,
+    path: string
+  ): ReadonlyArray<LocatedHook> {
+    const base = unrefined(ast)
+    const rest = AST.isTupleType(base) ? base.rest[0]?.type : undefined
+    return node.items.flatMap((item, index) => {
       const place = `${path}.${index}`
       if (item.type === "null") {
         this.report("error", "wrong_type", place, item.offset, `${place} must not be null`)
-        return
+        return []
       }
       const entry = rest === undefined ? undefined : this.value(item, rest, place)
-      if (entry !== undefined) items.push(plain(entry))
-    })
-    return { kind: "value", value: items, line: this.line(node) }
-  }
-
-  mode(node: Document.Node, path: string): PermissionMode | undefined {
-    if (node.type !== "string") {
-      return this.report(
-        "error",
-        "wrong_type",
-        path,
-        node.offset,
-        `${path} must be "allow", "deny" or "prompt", this is ${typeName(node)}`
-      )
-    }
-    if (node.value === "allow" || node.value === "deny" || node.value === "prompt") return node.value
-    return this.report(
-      "error",
-      "invalid_value",
-      path,
-      node.offset,
-      `${path} must be "allow", "deny" or "prompt", in lower case`
-    )
-  }
-
-  /** Both forms of rules, in file order (readings 7.1, 7.2). */
-  rules(node: Document.Node): ReadonlyArray<LocatedRule> {
-    const path = "permissions"
-    if (node.type === "null") return []
-    if (node.type === "object") {
-      return this.members(node, [], `${path}.`).flatMap(({ key, value }) => {
-        const mode = this.mode(value, `${path}.${key}`)
-        return mode === undefined ? [] : [{ tool_pattern: key, mode, line: this.line(value) }]
-      })
-    }
-    if (node.type !== "array") {
-      this.report(
-        "error",
-        "wrong_type",
-        path,
-        node.offset,
-        `${path} must be an object of patterns or an array of rules, this is ${typeName(node)}`
-      )
-      return []
-    }
-    return node.items.flatMap((item, index) => {
-      const rule = this.rule(item, `${path}.${index}`)
-      return rule === undefined ? [] : [rule]
+      return entry === undefined ? [] : [{ index, entry }]
     })
   }
 
-  rule(node: Document.Node, path: string): LocatedRule | undefined {
-    if (node.type !== "object") {
+  array(node: Document.Node & { readonly type: "array" }, ast: AST.AST, path: string): Entry | undefined {
+    const before = this.errors
+    const value = this.items(node, ast, path).map(({ entry }) => plain(entry))
+    const description = AST.getDescriptionAnnotation(ast)
+    if (
+      this.errors === before && AST.isRefinement(ast) &&
+      Either.isLeft(ParseResult.validateEither(Schema.make(ast))(value))
+    ) {
       return this.report(
         "error",
-        "wrong_type",
+        "invalid_value",
         path,
         node.offset,
-        `${path} must be an object with tool_pattern and mode, this is ${typeName(node)}`
+        `${path} must be ${description._tag === "Some" ? description.value : "another array"}`
       )
     }
-    const known = ["tool_pattern", "mode", "reason"]
-    const members = new Map(this.members(node, known, `${path}.`).map((member) => [member.key, member]))
-    for (const member of members.values()) {
-      if (!known.includes(member.key)) {
-        this.report(
-          "warning",
-          "unknown_key",
-          `${path}.${member.key}`,
-          member.key_offset,
-          `the key ${quote(member.key)} is not known here and not used`
-        )
-      }
-    }
-    for (const name of ["tool_pattern", "mode"]) {
-      if (!members.has(name)) {
-        this.report("error", "invalid_value", `${path}.${name}`, node.offset, `${path} needs the key ${quote(name)}`)
-      }
-    }
-    const pattern = members.get("tool_pattern")?.value
-    const modeNode = members.get("mode")?.value
-    const reason = members.get("reason")?.value
-    if (pattern !== undefined && pattern.type !== "string") {
-      this.report(
-        "error",
-        "wrong_type",
-        `${path}.tool_pattern`,
-        pattern.offset,
-        `${path}.tool_pattern must be a text, this is ${typeName(pattern)}`
-      )
-    }
-    if (reason !== undefined && reason.type !== "string" && reason.type !== "null") {
-      this.report(
-        "error",
-        "wrong_type",
-        `${path}.reason`,
-        reason.offset,
-        `${path}.reason must be a text or null, this is ${typeName(reason)}`
-      )
-      return undefined
-    }
-    const mode = modeNode === undefined ? undefined : this.mode(modeNode, `${path}.mode`)
-    return pattern?.type === "string" && mode !== undefined
-      ? {
-        tool_pattern: pattern.value,
-        mode,
-        ...(reason?.type === "string" ? { reason: reason.value } : {}),
-        line: this.line(node)
-      }
-      : undefined
+    return { kind: "value", value, line: this.line(node) }
   }
 
   root(node: Document.Node): CheckedRoot {
@@ -473,41 +436,52 @@ export class Check {
         node.offset,
         `settings must be an object, this is ${typeName(node)}${ignored ? "; the file is ignored" : ""}`
       )
-      return { values: new Map(), rules: [], hooks: [] }
+      return { values: new Map(), rules: [], hooks: [], keys: [], invalid_servers: new Set(), overlays: new Map() }
     }
     const kept: Array<Document.Member> = []
+    const keys: Array<string> = []
     let rules: ReadonlyArray<LocatedRule> = []
+    let hooks: ReadonlyArray<LocatedHook> = []
     for (const member of this.members(node, knownKeys, "")) {
-      if (member.key === "permissions") rules = this.rules(member.value)
-      else if (sensitive.has(member.key) && this.tier !== "user" && this.tier !== "env") {
+      const { key, value } = member
+      if (isKnown(key)) keys.push(key)
+      if (key === "permissions") rules = checkRules(this, value)
+      else if (value.type === "null" || !isKnown(key)) kept.push(member)
+      else if (sensitive.has(key) && this.tier !== "user" && !(this.tier === "env" && key === "api_key")) {
+        this.ignored(key, value)
+      } else if (this.tier === "managed") {
         this.report(
           "warning",
-          "sensitive_ignored",
-          member.key,
-          member.key_offset,
-          `${member.key} counts only in the user's own settings; it is ignored here`
+          "managed_not_deny",
+          key,
+          value.offset,
+          `managed settings can only deny; ${key} is ignored here`
         )
-      } else kept.push(member)
+      } else if (key === "hooks" && value.type === "array") hooks = this.items(value, hookList, "hooks")
+      else kept.push(member)
     }
     const checked = this.object({ ...node, members: kept }, top, "")
-    const values = new Map(checked.kind === "object" ? checked.members : [])
-    const hooks = values.get("hooks")
-    values.delete("hooks")
-    const written = kept.find(({ key }) => key === "hooks")?.value
-    const lines = written?.type === "array"
-      ? written.items.filter((item) => item.type === "object").map((item) => this.line(item))
-      : []
     return {
-      values,
+      values: checked?.kind === "object" ? checked.members : new Map(),
       rules,
-      hooks: hooks?.kind === "value" && Array.isArray(hooks.value)
-        ? hooks.value.map((value, index): Entry => ({ kind: "value", value, line: lines[index] ?? hooks.line }))
-        : []
+      hooks,
+      keys,
+      invalid_servers: this.invalid_servers,
+      overlays: this.overlays
     }
   }
-}
 
-const quote = (key: string): string => JSON.stringify(key)
+  /** Reading 4.7: told without its value, and not kept. */
+  ignored(key: string, value: Document.Node): void {
+    this.report(
+      "warning",
+      "sensitive_ignored",
+      key,
+      value.offset,
+      `${key} counts only in the user's own settings; it is ignored here`
+    )
+  }
+}
 
 /** The plain value of a checked entry. @since 0.1.0 @category combinators */
 export const plain = (entry: Entry): unknown => {

@@ -7,31 +7,51 @@
 import type { PermissionRule } from "../domain/Permission.ts"
 import type { HanzoConfig } from "./Schema.ts"
 import { type Entry, plain, type Tier } from "./Check.ts"
+import { isOverlayKey } from "./ServerCheck.ts"
 import type { Source, TierValues } from "./Tiers.ts"
+
+/**
+ * A rule in force and where it stands. `untrusted`: it waits for trust (reading 4.9) and decides nothing.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface TieredRule extends PermissionRule {
+  readonly tier: Tier
+  readonly file?: string
+  readonly line?: number
+  readonly match?: ReadonlyArray<string>
+  readonly not_match?: ReadonlyArray<string>
+  readonly untrusted?: boolean
+}
 
 /** @since 0.1.0 @category models */
 export interface Merged {
   readonly config: HanzoConfig
   readonly origins: ReadonlyMap<string, Tier>
   readonly sources: ReadonlyMap<string, ReadonlyArray<Source>>
-  readonly rules: ReadonlyArray<PermissionRule & { readonly tier: Tier }>
+  readonly rules: ReadonlyArray<TieredRule>
+  /** Dotted key of each server and provider to the tier that defines it, else the highest one that speaks of it. */
+  readonly units: ReadonlyMap<string, Tier>
 }
 
-/** Lowest first: each tier lies over those before it. @since 0.1.0 @category constants */
+/** Lowest first: each tier lies over those before it. Managed settings only deny. @since 0.1.0 @category constants */
 export const precedence: ReadonlyArray<Tier> = ["default", "user", "project", "local", "env", "flag"]
 
-/** Rules are tried tier by tier in this order; grants of the session come after the flags (reading 7.4). @since 0.1.0 @category constants */
-export const ruleOrder: ReadonlyArray<Tier> = ["flag", "local", "project", "user"]
+/**
+ * Rules are tried tier by tier in this order, managed and user denies before all others; grants of the session come
+ * after the flags (reading 7.4).
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const ruleOrder: ReadonlyArray<Tier> = ["managed", "flag", "local", "project", "user"]
 
 interface Layered {
   readonly tier: Tier
   readonly file: string | undefined
   readonly entry: Entry
 }
-
-const overlayKey = (key: string): boolean =>
-  key === "disabled" || key === "required" || key === "include_tools" || key === "exclude_tools" ||
-  key === "tool_names" || key.endsWith("_ms")
 
 /** Which members make an entry of this map a definition; null where entries merge field by field. */
 const definitionKeys = (path: ReadonlyArray<string>): ReadonlyArray<string> | null =>
@@ -45,7 +65,7 @@ const definitionKeys = (path: ReadonlyArray<string>): ReadonlyArray<string> | nu
 
 /** The environment and the command line are the user's own words on a provider, never another one's definition. */
 const isDefinition = (layer: Layered, keys: ReadonlyArray<string>): boolean =>
-  layer.tier !== "env" && layer.tier !== "flag" && layer.entry.kind === "object" &&
+  ((layer.tier !== "env" && layer.tier !== "flag") || !keys.includes("base_url")) && layer.entry.kind === "object" &&
   keys.some((key) => layer.entry.kind === "object" && layer.entry.members.has(key))
 
 /** The highest definition with nothing of the lower ones, and under it the overlay keys of all tiers (reading 4.8). */
@@ -55,7 +75,7 @@ const asUnit = (layers: ReadonlyArray<Layered>, keys: ReadonlyArray<string>): Re
   return layers.map((layer, index) =>
     index >= top || layer.entry.kind !== "object" ? layer : {
       ...layer,
-      entry: { ...layer.entry, members: new Map([...layer.entry.members].filter(([key]) => overlayKey(key))) }
+      entry: { ...layer.entry, members: new Map([...layer.entry.members].filter(([key]) => isOverlayKey(key))) }
     }
   )
 }
@@ -70,7 +90,8 @@ const source = (layer: Layered): Source => ({
 const mergeEntries = (
   layers: ReadonlyArray<Layered>,
   path: ReadonlyArray<string>,
-  sources: Map<string, ReadonlyArray<Source>>
+  sources: Map<string, ReadonlyArray<Source>>,
+  units: Map<string, Tier>
 ): unknown => {
   const top = layers.at(-1)
   if (top === undefined) return undefined
@@ -81,6 +102,7 @@ const mergeEntries = (
   }
   const below = layers.findLastIndex((layer) => layer.entry.kind !== "object")
   const keys = definitionKeys(path)
+  if (keys !== null) units.set(key, (layers.findLast((layer) => isDefinition(layer, keys)) ?? top).tier)
   const open = keys === null ? layers.slice(below + 1) : asUnit(layers.slice(below + 1), keys)
   const members = new Map<string, Array<Layered>>()
   for (const layer of open) {
@@ -93,7 +115,7 @@ const mergeEntries = (
   }
   const object: Record<string, unknown> = Object.create(null)
   if (members.size === 0) sources.set(key, [source(top)])
-  for (const [name, own] of members) object[name] = mergeEntries(own, [...path, name], sources)
+  for (const [name, own] of members) object[name] = mergeEntries(own, [...path, name], sources, units)
   return object
 }
 
@@ -101,6 +123,7 @@ const mergeEntries = (
 export const merge = (tiers: ReadonlyArray<TierValues>): Merged => {
   const sorted = precedence.flatMap((tier) => tiers.filter((values) => values.tier === tier))
   const sources = new Map<string, ReadonlyArray<Source>>()
+  const units = new Map<string, Tier>()
   const keys = new Set(sorted.flatMap((tier) => [...tier.values.keys()]))
   const config: Record<string, unknown> = {}
   for (const key of keys) {
@@ -108,37 +131,35 @@ export const merge = (tiers: ReadonlyArray<TierValues>): Merged => {
       const entry = values.get(key)
       return entry === undefined ? [] : [{ tier, file, entry }]
     })
-    config[key] = mergeEntries(layers, [key], sources)
+    config[key] = mergeEntries(layers, [key], sources, units)
   }
 
-  const hooks = sorted.flatMap(({ file, hooks, tier }) => hooks.map((entry): Layered => ({ tier, file, entry })))
+  const hooks = sorted.flatMap(({ file, hooks, tier }) => 
+    hooks.map(({ entry }): Layered => ({ tier, file, entry }))
+  )
   hooks.forEach((layer, index) => sources.set(`hooks.${index}`, [source(layer)]))
   config["hooks"] = hooks.map((layer) => plain(layer.entry))
 
-  const rules: Array<PermissionRule & { readonly tier: Tier }> = []
+  const rules: Array<TieredRule> = []
   for (const tier of ruleOrder) {
-    for (const values of tiers) {
-      if (values.tier !== tier) continue
-      for (const { line, ...rule } of values.rules) {
-        rules.push({ ...rule, tier })
+    for (const { file, rules: own, tier: from } of tiers) {
+      if (from !== tier) continue
+      for (const { key: _key, line, ...rule } of own) {
+        const place = { ...(file === undefined ? {} : { file }), ...(line === null ? {} : { line }) }
+        rules.push({ ...rule, tier, ...place })
         const key = `permissions.${rule.tool_pattern}`
-        const own: Source = {
-          tier,
-          ...(values.file === undefined ? {} : { file: values.file }),
-          ...(line === null ? {} : { line }),
-          value: rule.mode
-        }
-        sources.set(key, [...(sources.get(key) ?? []), own])
+        sources.set(key, [...(sources.get(key) ?? []), { tier, ...place, value: rule.mode }])
       }
     }
   }
-  config["permissions"] = rules.map((rule) => {
-    const { tier: _tier, ...plainRule } = rule
-    return plainRule
-  })
+  config["permissions"] = rules.map(({ mode, reason, tool_pattern }): PermissionRule => ({
+    tool_pattern,
+    mode,
+    ...(reason === undefined ? {} : { reason })
+  }))
 
   const origins = new Map<string, Tier>()
   for (const [key, [first]] of sources) if (first !== undefined) origins.set(key, first.tier)
   // every value was checked against the Schema by its tier, and the default tier holds every key
-  return { config: config as unknown as HanzoConfig, origins, sources, rules }
+  return { config: config as unknown as HanzoConfig, origins, sources, rules, units }
 }

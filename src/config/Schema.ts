@@ -18,6 +18,10 @@ const positive = Schema.Number.pipe(Schema.int(), Schema.positive()).annotations
 
 const dollars = Schema.Number.pipe(Schema.nonNegative()).annotations({ description: "a number, 0 or more" })
 
+const port = Schema.Number.pipe(Schema.int(), Schema.between(1, 65_535)).annotations({
+  description: "a port number, 1 to 65535"
+})
+
 /** US dollars for a million tokens. @since 0.1.0 @category schemas */
 export const Price = Schema.Struct({
   input: dollars,
@@ -123,6 +127,114 @@ export const HookConfig = Schema.Struct({
 /** @since 0.1.0 @category models */
 export type HookConfig = typeof HookConfig.Type
 
+const name = Schema.NonEmptyString.annotations({ description: "a text that is not empty" })
+
+const texts = Schema.Array(Schema.String)
+
+const textByName = Schema.Record({ key: Schema.String, value: Schema.String })
+
+/** A program, alone or with its first arguments; never split at blanks (reading 1.1). @since 0.1.0 @category schemas */
+export const ServerCommand = Schema.Union(
+  name,
+  Schema.Array(Schema.String).pipe(Schema.minItems(1)).annotations({
+    description: "a text, or an array with at least the program's name"
+  })
+)
+/** @since 0.1.0 @category models */
+export type ServerCommand = typeof ServerCommand.Type
+
+/**
+ * An MCP server (readings 1.1 to 1.13 and 4.8). With `command` or `url` it is a definition; with neither an overlay over
+ * the definition of a lower tier. `*_ms` are milliseconds. `trust_annotations` counts in the user tier only.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const McpServerConfig = Schema.Struct({
+  type: Schema.optional(Schema.Literal("stdio", "http", "sse")),
+  command: Schema.optional(ServerCommand),
+  args: Schema.optional(texts),
+  env: Schema.optional(textByName),
+  cwd: Schema.optional(name),
+  url: Schema.optional(name),
+  headers: Schema.optional(textByName),
+  oauth: Schema.optional(Schema.Struct({
+    client_id: Schema.optional(name),
+    client_secret_env: Schema.optional(name),
+    client_metadata_url: Schema.optional(name),
+    scopes: Schema.optional(texts),
+    callback_port: Schema.optional(port)
+  })),
+  protocol: Schema.optional(Schema.Literal("auto", "legacy", "2026-07-28")),
+  disabled: Schema.optional(Schema.Boolean),
+  required: Schema.optional(Schema.Boolean),
+  include_tools: Schema.optional(texts),
+  exclude_tools: Schema.optional(texts),
+  tool_names: Schema.optional(textByName),
+  connect_timeout_ms: Schema.optional(positive),
+  list_timeout_ms: Schema.optional(positive),
+  call_timeout_ms: Schema.optional(positive),
+  call_max_ms: Schema.optional(positive),
+  max_message_bytes: Schema.optional(positive),
+  trust_annotations: Schema.optional(Schema.Boolean),
+  sandbox: Schema.optional(Schema.Boolean)
+})
+/** @since 0.1.0 @category models */
+export type McpServerConfig = typeof McpServerConfig.Type
+
+/**
+ * A language server (reading 8), by name. `extensions` begin with a dot; `root_markers` are files of a project's root.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const LspServerConfig = Schema.Struct({
+  command: Schema.optional(ServerCommand),
+  args: Schema.optional(texts),
+  env: Schema.optional(textByName),
+  extensions: Schema.optional(texts),
+  language_ids: Schema.optional(textByName),
+  root_markers: Schema.optional(texts),
+  initialization_options: Schema.optional(JsonObject),
+  settings: Schema.optional(JsonObject),
+  disabled: Schema.optional(Schema.Boolean),
+  initialize_timeout_ms: Schema.optional(positive),
+  request_timeout_ms: Schema.optional(positive)
+})
+/** @since 0.1.0 @category models */
+export type LspServerConfig = typeof LspServerConfig.Type
+
+/** @since 0.1.0 @category schemas */
+export const LspConfig = Schema.Struct({
+  servers: Schema.Record({ key: Schema.String, value: LspServerConfig })
+})
+/** @since 0.1.0 @category models */
+export type LspConfig = typeof LspConfig.Type
+
+/** Where a login goes (readings 6.11, 13.3): an `issuer` with discovery, or endpoints. @since 0.1.0 @category schemas */
+export const AuthProviderConfig = Schema.Struct({
+  issuer: Schema.optional(name),
+  authorization_endpoint: Schema.optional(name),
+  token_endpoint: Schema.optional(name),
+  device_authorization_endpoint: Schema.optional(name),
+  pushed_authorization_request_endpoint: Schema.optional(name),
+  revocation_endpoint: Schema.optional(name),
+  client_id: Schema.optional(name),
+  client_secret_env: Schema.optional(name),
+  scopes: Schema.optional(texts),
+  redirect_host: Schema.optional(Schema.Literal("127.0.0.1", "localhost")),
+  redirect_port: Schema.optional(port)
+})
+/** @since 0.1.0 @category models */
+export type AuthProviderConfig = typeof AuthProviderConfig.Type
+
+/** Counts in the user tier only. @since 0.1.0 @category schemas */
+export const AuthConfig = Schema.Struct({
+  providers: Schema.Record({ key: Schema.String, value: AuthProviderConfig })
+})
+/** @since 0.1.0 @category models */
+export type AuthConfig = typeof AuthConfig.Type
+
 /**
  * The merged settings. Rooms that are not built yet read nothing from their keys; the keys are known all the same, so
  * that a settings file written for a later version is no error.
@@ -136,12 +248,12 @@ export const HanzoConfig = Schema.Struct({
   oauth_credentials: Schema.NullOr(JsonObject),
   model: Schema.String,
   providers: Schema.Record({ key: Schema.String, value: ProviderConfig }),
-  mcp_servers: Schema.Record({ key: Schema.String, value: JsonObject }),
+  mcp_servers: Schema.Record({ key: Schema.String, value: McpServerConfig }),
   permissions: Schema.Array(PermissionRule),
   hooks: Schema.Array(HookConfig),
   sandbox: SandboxConfig,
-  lsp: JsonObject,
-  auth: JsonObject,
+  lsp: LspConfig,
+  auth: AuthConfig,
   env: Schema.Record({ key: Schema.String, value: Schema.String }),
   custom_instructions: Schema.String,
   input_mode: Schema.Literal("vim", "emacs", "default"),

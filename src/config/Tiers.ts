@@ -6,17 +6,9 @@
  */
 import type { PermissionMode } from "../domain/Permission.ts"
 import { type EnvironmentService, variable } from "../platform/Environment.ts"
-import {
-  Check,
-  type CheckedRoot,
-  type Entry,
-  type FoundIssue,
-  type Issue,
-  type LocatedRule,
-  nowhere,
-  type Tier
-} from "./Check.ts"
+import { Check, type CheckedRoot, type Entry, type FoundIssue, type Issue, nowhere, type Tier } from "./Check.ts"
 import * as Document from "./Document.ts"
+import type { LocatedRule } from "./RuleCheck.ts"
 
 /** A value of one tier and its place. @since 0.1.0 @category models */
 export interface Source {
@@ -44,23 +36,37 @@ export const withoutSeverity = (found: FoundIssue): Issue => {
   return issue
 }
 
-/** Issues in the order of their places, those without a place first. */
-const ordered = (issues: ReadonlyArray<FoundIssue>): ReadonlyArray<FoundIssue> =>
+/** Largest settings file, in bytes (reading 4.4). @since 0.1.0 @category constants */
+export const maxFileBytes = 4 * 1024 * 1024
+
+/** Issues in the order of their places, those without a place first. @since 0.1.0 @category combinators */
+export const ordered = (issues: ReadonlyArray<FoundIssue>): ReadonlyArray<FoundIssue> =>
   issues.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0))
 
-const nothing = { values: new Map<string, Entry>(), rules: [], hooks: [], issues: [] }
+const nothing: Omit<TierValues, "tier"> = {
+  values: new Map(),
+  rules: [],
+  hooks: [],
+  keys: [],
+  invalid_servers: new Set(),
+  overlays: new Map(),
+  issues: []
+}
 
 /** A settings file; absent when it is missing, empty or only comments. @since 0.1.0 @category decoding */
 export const fromFile = (tier: Tier, content: FileContent | null): TierValues => {
-  if (content === null) return { tier, ...nothing }
+  if (content === null) return { ...nothing, tier }
   const { file } = content
   const broken = (code: string, message: string): TierValues => ({
+    ...nothing,
     tier,
     file,
-    ...nothing,
     issues: [{ severity: "error", code, tier, file, key: null, line: null, column: null, message }]
   })
   if ("problem" in content) return broken(content.problem.code, content.problem.message)
+  if (content.bytes.length > maxFileBytes) {
+    return broken("too_large", `the file has ${content.bytes.length} bytes, the limit is ${maxFileBytes}`)
+  }
   let text: string
   try {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content.bytes)
@@ -77,9 +83,9 @@ export const fromText = (tier: Tier, file: string, text: string): TierValues => 
   const check = new Check(tier, file, places)
   if (document.problem !== null) {
     check.report("error", "bad_json", null, document.problem.offset, document.problem.message)
-    return { tier, file, ...nothing, issues: check.issues }
+    return { ...nothing, tier, file, issues: check.issues }
   }
-  if (document.root === null) return { tier, file, ...nothing }
+  if (document.root === null) return { ...nothing, tier, file }
   const result = check.root(document.root)
   return { tier, file, ...result, issues: ordered(check.issues) }
 }
@@ -111,16 +117,31 @@ export const fromFlags = (
   }
 ): TierValues => {
   const tier = fromSettings("flag", flags.settings ?? {})
-  const rule = (mode: PermissionMode) => (tool_pattern: string): LocatedRule => ({ tool_pattern, mode, line: null })
-  return { ...tier, rules: [...(flags.deny ?? []).map(rule("deny")), ...(flags.allow ?? []).map(rule("allow"))] }
+  const rule = (mode: PermissionMode) => (tool_pattern: string): LocatedRule => ({
+    tool_pattern,
+    mode,
+    key: `permissions.${tool_pattern}`,
+    line: null
+  })
+  return {
+    ...tier,
+    rules: [...(flags.deny ?? []).map(rule("deny")), ...(flags.allow ?? []).map(rule("allow")), ...tier.rules]
+  }
 }
+
+const entryOf = (value: unknown): Entry =>
+  typeof value === "object" && value !== null
+    ? {
+      kind: "object",
+      members: new Map(Object.entries(value).map(([key, member]) => [key, entryOf(member)])),
+      line: null
+    }
+    : { kind: "value", value, line: null }
 
 /** The lowest tier: every setting's default (HIP-301 section 4). @since 0.1.0 @category constants */
 export const defaults: TierValues = {
+  ...nothing,
   tier: "default",
-  rules: [],
-  hooks: [],
-  issues: [],
   values: new Map(
     Object.entries({
       api_key: null,
@@ -130,8 +151,8 @@ export const defaults: TierValues = {
       providers: {},
       mcp_servers: {},
       sandbox: {},
-      lsp: {},
-      auth: {},
+      lsp: { servers: {} },
+      auth: { providers: {} },
       env: {},
       custom_instructions: "",
       input_mode: "default",
@@ -141,11 +162,6 @@ export const defaults: TierValues = {
       vim_timeout_ms: 500,
       auto_max_rounds: 1,
       audit_required: false
-    }).map(([key, value]): [string, Entry] => [
-      key,
-      typeof value === "object" && value !== null
-        ? { kind: "object", members: new Map(), line: null }
-        : { kind: "value", value, line: null }
-    ])
+    }).map(([key, value]): [string, Entry] => [key, entryOf(value)])
   )
 }

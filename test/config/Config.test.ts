@@ -7,7 +7,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { type ConfigFlags, type ConfigService, load } from "../../src/config/Config.ts"
-import { merge } from "../../src/config/Merge.ts"
+import { merge, type TieredRule } from "../../src/config/Merge.ts"
 import { HanzoConfig } from "../../src/config/Schema.ts"
 import * as Tiers from "../../src/config/Tiers.ts"
 import { Dirs } from "../../src/platform/Dirs.ts"
@@ -19,6 +19,9 @@ const issues = (text: string): ReadonlyArray<string> =>
   user(text).issues.map(({ code, column, key, line, severity }) => `${severity} ${code} ${key} ${line}:${column}`)
 
 const settle = (text: string) => merge([Tiers.defaults, user(text)])
+
+/** Rules without their places. */
+const bare = (rules: ReadonlyArray<TieredRule>) => rules.map(({ mode, tier, tool_pattern }) => ({ tool_pattern, mode, tier }))
 
 const withHome = <A, E>(
   body: (root: string, fs: FileSystem.FileSystem) => Effect.Effect<A, E, FileSystem.FileSystem>
@@ -33,7 +36,9 @@ const loadIn = (
   vars: Record<string, string> = {},
   flags: ConfigFlags = {}
 ): Effect.Effect<ConfigService, never, FileSystem.FileSystem> =>
-  load(flags).pipe(Effect.provide(Layer.merge(Dirs.layerTest(root), Environment.layerTest({ vars }))))
+  load({ flags, managed_file: `${root}/managed-settings.json` }).pipe(
+    Effect.provide(Layer.merge(Dirs.layerTest(root), Environment.layerTest({ vars })))
+  )
 
 describe("defaults", () => {
   it("are a complete, valid configuration", () => {
@@ -127,7 +132,7 @@ describe("7.1, 7.2 rules", () => {
   it("a map keeps the order of the file, integer-like keys and __proto__ too", () => {
     const text =
       "{\"permissions\": {\"z*\": \"deny\", \"10\": \"allow\", \"__proto__\": \"prompt\", \"2\": \"deny\", \"\": \"allow\"}}"
-    assert.deepEqual(settle(text).rules, [
+    assert.deepEqual(bare(settle(text).rules), [
       { tool_pattern: "z*", mode: "deny", tier: "user" },
       { tool_pattern: "10", mode: "allow", tier: "user" },
       { tool_pattern: "__proto__", mode: "prompt", tier: "user" },
@@ -178,7 +183,8 @@ describe("4.3 merge", () => {
   })
 
   it("D7 hooks add up", () => {
-    const { config, origins } = tiers("{\"hooks\": [{\"command\": \"u\"}]}", "{\"hooks\": [{\"command\": \"p\"}]}")
+    const hook = (command: string) => `{"hooks": [{"event": "stop", "command": "${command}"}]}`
+    const { config, origins } = tiers(hook("u"), hook("p"))
     assert.deepEqual(config.hooks.map((hook) => hook["command"]), ["u", "p"])
     assert.deepEqual([origins.get("hooks.0"), origins.get("hooks.1")], ["user", "project"])
   })

@@ -1,0 +1,146 @@
+/**
+ * Changes to a settings file that keep its comments, its order, its indentation and the keys nobody knows (reading
+ * 4.10). Pure: text in, text out.
+ *
+ * @since 0.1.0
+ */
+import * as jsonc from "jsonc-parser"
+import * as Document from "./Document.ts"
+import { camel, quote } from "./Words.ts"
+
+/** @since 0.1.0 @category models */
+export type Edited =
+  | { readonly text: string }
+  | { readonly problem: string }
+
+const formatting = (text: string): jsonc.FormattingOptions => {
+  const indent = /\n([ \t]+)(?=\S)/u.exec(text)?.[1] ?? "  "
+  return {
+    insertSpaces: !indent.startsWith("\t"),
+    tabSize: indent.startsWith("\t") ? 1 : Math.min(indent.length, 8),
+    eol: text.includes("\r\n") ? "\r\n" : "\n"
+  }
+}
+
+const bom = "\uFEFF"
+
+const apply = (source: string, path: ReadonlyArray<string | number>, value: unknown, options: jsonc.ModificationOptions): string => {
+  const marked = source.startsWith(bom)
+  const text = marked ? source.slice(1) : source
+  const formattingOptions = formatting(text)
+  // nothing but blanks and comments: the value goes below them
+  const fresh = Document.parse(text).root === null
+  const base = fresh ? "" : text
+  const made = jsonc.applyEdits(base, jsonc.modify(base, [...path], value, { formattingOptions, ...options }))
+  const eol = formattingOptions.eol ?? "\n"
+  const comments = text.trim() === "" ? "" : `${text.trimEnd()}${eol}`
+  return `${marked ? bom : ""}${fresh ? `${comments}${made.trimEnd()}${eol}` : made}`
+}
+
+interface Target {
+  /** Segments as the file spells them. */
+  readonly path: ReadonlyArray<string | number>
+  /** What is there; null = nothing yet. */
+  readonly node: Document.Node | null
+}
+
+/** Follows a path through the tree of a file; a key that stands twice, or a value in the way, is a problem. */
+const locate = (root: Document.Node | null, path: ReadonlyArray<string>): Target | { readonly problem: string } => {
+  const spelled: Array<string | number> = []
+  let node = root
+  for (const [depth, segment] of path.entries()) {
+    if (node === null || node.type === "null") {
+      node = null
+      spelled.push(segment)
+      continue
+    }
+    const here = path.slice(0, depth).join(".")
+    if (node.type !== "object") {
+      return {
+        problem: here === ""
+          ? "the file holds no object; correct it first"
+          : `${here} is no object in the file; set ${here} as a whole`
+      }
+    }
+    const members: ReadonlyArray<Document.Member> = node.members
+    const exact = members.filter((member) => member.key === segment)
+    const found = exact.length > 0 ? exact : members.filter((member) => member.key === camel(segment))
+    if (found.length > 1) {
+      return { problem: `the key ${quote(segment)} stands twice in the file; remove one of them first` }
+    }
+    const only = found[0]
+    spelled.push(only?.key ?? segment)
+    node = only?.value ?? null
+  }
+  return { path: spelled, node }
+}
+
+/**
+ * Sets one value. `null` counts as absent in its tier (reading 4.3), so it is how a setting is taken back. Parents that
+ * are missing or null are made.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const set = (text: string, path: ReadonlyArray<string>, value: unknown): Edited => {
+  const document = Document.parse(text)
+  if (document.problem !== null) return { problem: `the file is no JSON: ${document.problem.message}` }
+  const [head, pattern] = path
+  if (head === "permissions" && pattern !== undefined && path.length === 2) {
+    const list = locate(document.root, ["permissions"])
+    if (!("problem" in list) && list.node?.type === "array") {
+      return { text: setInList(text, list.path, list.node, pattern, value) }
+    }
+  }
+  const target = locate(document.root, path)
+  if ("problem" in target) return target
+  // jsonc-parser adds nothing to a null: what was to be added takes its place
+  for (let depth = 1; depth < path.length; depth++) {
+    const parent = locate(document.root, path.slice(0, depth))
+    if ("problem" in parent || parent.node?.type !== "null") continue
+    const whole = path.slice(depth).reduceRight((inner, key) => ({ [key]: inner }), value)
+    return { text: apply(text, parent.path, whole, {}) }
+  }
+  return { text: apply(text, target.path, value, {}) }
+}
+
+const patternOf = (item: Document.Node): string | null => {
+  if (item.type !== "object") return null
+  const pattern = item.members.findLast(({ key }) => key === "tool_pattern" || key === "toolPattern")?.value
+  return pattern?.type === "string" ? pattern.value : null
+}
+
+/** Rules as an array: the first one with the pattern takes the mode, else a new one is put at `at`. */
+const setInList = (
+  text: string,
+  path: ReadonlyArray<string | number>,
+  list: Document.Node & { readonly type: "array" },
+  pattern: string,
+  mode: unknown,
+  at = list.items.length
+): string => {
+  const known = list.items.findIndex((item) => patternOf(item) === pattern)
+  return known >= 0
+    ? apply(text, [...path, known, "mode"], mode, {})
+    : apply(text, [...path, at], { tool_pattern: pattern, mode }, { isArrayInsertion: true })
+}
+
+/**
+ * Adds an allow-rule before all other rules, so that it decides; a rule with just this pattern is changed where it
+ * stands.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const allow = (text: string, pattern: string): Edited => {
+  const document = Document.parse(text)
+  if (document.problem !== null) return { problem: `the file is no JSON: ${document.problem.message}` }
+  const target = locate(document.root, ["permissions"])
+  if ("problem" in target) return target
+  const { node, path } = target
+  if (node === null || node.type === "null") return set(text, ["permissions", pattern], "allow")
+  if (node.type === "array") return { text: setInList(text, path, node, pattern, "allow", 0) }
+  if (node.type !== "object") return { problem: "permissions is neither an object nor an array in the file" }
+  if (node.members.some(({ key }) => key === pattern)) return set(text, ["permissions", pattern], "allow")
+  return { text: apply(text, [...path, pattern], "allow", { getInsertionIndex: () => 0 }) }
+}

@@ -1,0 +1,77 @@
+/**
+ * What makes an entry of `mcp_servers` a definition or an overlay, and what holds between its keys (readings 1.1, 4.8).
+ *
+ * @since 0.1.0
+ */
+import type { Check } from "./Check.ts"
+import type * as Document from "./Document.ts"
+import { McpServerConfig } from "./Schema.ts"
+import { quote } from "./Words.ts"
+
+/** Keys that lie over a definition of any tier. @since 0.1.0 @category combinators */
+export const isOverlayKey = (key: string): boolean =>
+  key === "disabled" || key === "required" || key === "include_tools" || key === "exclude_tools" ||
+  key === "tool_names" || key.endsWith("_ms")
+
+/** An entry with these keys lies over a definition and does more than to switch it off. @since 0.1.0 @category combinators */
+export const isAdjusting = (keys: ReadonlyArray<string>): boolean =>
+  !keys.includes("command") && !keys.includes("url") && keys.some((key) => key !== "disabled")
+
+type ObjectNode = Document.Node & { readonly type: "object" }
+
+const known = new Set(Object.keys(McpServerConfig.fields))
+
+const snake = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** `transport` is an older name of `type`; the other spellings are the check's own affair. */
+const named = (key: string): string => key === "transport" ? "type" : known.has(key) ? key : snake(key)
+
+/**
+ * The entry as it is to be checked key by key; what is wrong with it as a whole is reported here.
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
+export const checkServer = (check: Check, node: ObjectNode, path: string): ObjectNode => {
+  const has_type = node.members.some(({ key }) => key === "type")
+  const members = node.members.flatMap((member): ReadonlyArray<Document.Member> => {
+    if (member.key === "transport") return has_type ? [] : [{ ...member, key: "type" }]
+    if (named(member.key) !== "trust_annotations" || check.tier === "user" || member.value.type === "null") {
+      return [member]
+    }
+    check.ignored(`${path}.trust_annotations`, member.value)
+    return []
+  })
+  const given = new Map<string, Document.Node>()
+  for (const { key, value } of members) {
+    if (value.type === "null") given.delete(named(key))
+    else given.set(named(key), value)
+  }
+  const command = given.get("command")
+  const url = given.get("url")
+  const wrong = (key: string, offset: number, message: string): void =>
+    void check.report("error", "invalid_value", key, offset, message)
+  if (command !== undefined && url !== undefined) {
+    wrong(path, node.offset, `${path} has both command and url; keep the one that is meant`)
+  }
+  if (command === undefined && url === undefined) {
+    for (const [key, value] of given) {
+      if (!known.has(key) || isOverlayKey(key)) continue
+      wrong(
+        `${path}.${key}`,
+        value.offset,
+        `${path} has neither command nor url, so it only adjusts another tier's server and cannot have the key ${
+          quote(key)
+        }`
+      )
+    }
+  }
+  const type = given.get("type")
+  if (type?.type === "string" && (command === undefined) !== (url === undefined)) {
+    const needed = type.value === "stdio" ? "command" : type.value === "http" || type.value === "sse" ? "url" : null
+    if (needed !== null && !given.has(needed)) {
+      wrong(`${path}.type`, type.offset, `${path}.type ${quote(type.value)} needs ${needed}`)
+    }
+  }
+  return { ...node, members }
+}

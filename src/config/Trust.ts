@@ -1,0 +1,257 @@
+/**
+ * Which workspaces the user trusts, and with what in them (reading 4.9): `<config home>/trust.json`.
+ *
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { AtomicFile } from "../platform/AtomicFile.ts"
+import { Dirs } from "../platform/Dirs.ts"
+import type { FileError } from "../platform/FileError.ts"
+import { Files } from "../platform/Files.ts"
+import { type Definition, definitionHash, type DefinitionKind, definitionText } from "./Definitions.ts"
+
+const Kind: Schema.Schema<DefinitionKind> = Schema.Literal(
+  "mcp_server",
+  "hook",
+  "env",
+  "sandbox",
+  "permission",
+  "provider",
+  "lsp_server"
+)
+
+/**
+ * What was trusted, and when (seconds since the epoch). `hash` is that of all definitions with the root; those of the
+ * single ones, and their texts without secrets, serve to show what has changed.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const TrustRecord = Schema.Struct({
+  hash: Schema.String,
+  trusted_at: Schema.Number,
+  definitions: Schema.Array(Schema.Struct({
+    kind: Kind,
+    tier: Schema.Literal("project", "local"),
+    key: Schema.String,
+    hash: Schema.String,
+    text: Schema.String
+  }))
+})
+/** @since 0.1.0 @category models */
+export type TrustRecord = typeof TrustRecord.Type
+
+/** The file; keys nobody knows survive a rewrite. */
+const TrustFile = Schema.Struct(
+  { workspaces: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown })) },
+  Schema.Record({ key: Schema.String, value: Schema.Unknown })
+)
+
+/**
+ * `unreadable`: the file cannot be read, or is no trust file. `unwritable`: it cannot be written. Nothing is trusted
+ * then, and nothing is overwritten.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class TrustError extends Schema.TaggedError<TrustError>("@hanzo/dev/config/TrustError")("TrustError", {
+  reason: Schema.Literal("unreadable", "unwritable"),
+  file: Schema.String,
+  message: Schema.String
+}) {}
+
+const decodeFile = Schema.decodeUnknownEither(Schema.parseJson(TrustFile))
+const decodeRecord = Schema.decodeUnknownEither(TrustRecord)
+
+type Parsed = typeof TrustFile.Type
+
+const parse = (text: string): Either.Either<Parsed, string> =>
+  text.trim() === ""
+    ? Either.right({})
+    : Either.mapLeft(decodeFile(text), () => "it is damaged; remove it, and workspaces are asked about again")
+
+/** The record of a workspace in the text of the file; a record that cannot be read is none. @since 0.1.0 @category decoding */
+export const recordIn = (text: string, root: string): Either.Either<TrustRecord | null, string> =>
+  Either.map(parse(text), ({ workspaces = {} }) =>
+    Object.hasOwn(workspaces, root)
+      ? Either.getOrElse(decodeRecord(workspaces[root]), () => null)
+      : null)
+
+/** The text of the file with another record of a workspace; null removes it. @since 0.1.0 @category encoding */
+export const withRecord = (
+  text: string,
+  root: string,
+  record: TrustRecord | null
+): Either.Either<string, string> =>
+  Either.map(parse(text), (file) => {
+    const { [root]: _old, ...others } = file.workspaces ?? {}
+    const workspaces = record === null ? others : { ...others, [root]: record }
+    return `${JSON.stringify({ version: 1, ...file, workspaces }, null, 2)}\n`
+  })
+
+/** @since 0.1.0 @category constructors */
+export const recordOf = (
+  hash: string,
+  definitions: ReadonlyArray<Definition>,
+  trusted_at: number
+): TrustRecord => ({
+  hash,
+  trusted_at,
+  definitions: definitions.map((definition) => ({
+    kind: definition.kind,
+    tier: definition.tier,
+    key: definition.key,
+    hash: definitionHash(definition),
+    text: definitionText(definition)
+  }))
+})
+
+/** One thing of the question: what it is and what it does, without secrets. @since 0.1.0 @category models */
+export interface TrustItem {
+  readonly kind: DefinitionKind
+  readonly tier: "project" | "local"
+  readonly key: string
+  readonly line: number | null
+  readonly text: string
+  /** Against what was trusted before; null = nothing was. */
+  readonly change: "new" | "changed" | "same" | null
+  /** What it was, when it has changed. */
+  readonly before?: string
+}
+
+/** What a person is asked, as data. @since 0.1.0 @category models */
+export interface TrustQuestion {
+  /** Canonical. */
+  readonly root: string
+  readonly hash: string
+  readonly items: ReadonlyArray<TrustItem>
+  /** Trusted before and not there any more. */
+  readonly removed: ReadonlyArray<{ readonly tier: "project" | "local"; readonly key: string; readonly text: string }>
+}
+
+/** @since 0.1.0 @category constructors */
+export const questionOf = (
+  root: string,
+  hash: string,
+  definitions: ReadonlyArray<Definition>,
+  record: TrustRecord | null
+): TrustQuestion => {
+  const place = ({ key, tier }: { readonly key: string; readonly tier: string }): string => `${tier} ${key}`
+  const old = new Map((record?.definitions ?? []).map((one) => [place(one), one]))
+  const now = new Set(definitions.map(place))
+  return {
+    root,
+    hash,
+    items: definitions.map((definition) => {
+      const { key, kind, line, tier } = definition
+      const before = old.get(place(definition))
+      const change = record === null
+        ? null
+        : before === undefined
+        ? "new"
+        : before.hash === definitionHash(definition)
+        ? "same"
+        : "changed"
+      return {
+        kind,
+        tier,
+        key,
+        line,
+        text: definitionText(definition),
+        change,
+        ...(change === "changed" && before !== undefined ? { before: before.text } : {})
+      }
+    }),
+    removed: (record?.definitions ?? []).filter((one) => !now.has(place(one))).map(({ key, text, tier }) => ({
+      tier,
+      key,
+      text
+    }))
+  }
+}
+
+/** @since 0.1.0 @category models */
+export interface TrustService {
+  /** Trusts a workspace with exactly these definitions. */
+  readonly grant: (
+    workspace: { readonly root: string; readonly hash: string; readonly definitions: ReadonlyArray<Definition> }
+  ) => Effect.Effect<void, TrustError>
+  /** Forgets a workspace; true = it was trusted. */
+  readonly revoke: (root: string) => Effect.Effect<boolean, TrustError>
+}
+
+const attempts = 8
+
+/** The file of trust below a config home. @since 0.1.0 @category constructors */
+export const trustFile = (config_home: string): string => `${config_home}/trust.json`
+
+/** Largest file of trust, in bytes. @since 0.1.0 @category constants */
+export const maxTrustBytes = 16 * 1024 * 1024
+
+const make = Effect.gen(function*() {
+  const atomic = yield* AtomicFile
+  const files = yield* Files
+  const dirs = yield* Dirs
+  const file = trustFile(dirs.config)
+  const oneAtATime = yield* Effect.makeSemaphore(1)
+
+  const unwritable = (error: FileError): TrustError =>
+    new TrustError({ reason: "unwritable", file, message: `trust cannot be remembered: ${error.message}` })
+
+  /** Reads, changes, writes, provided that nobody else has written meanwhile; else once more. */
+  const change = (edit: (text: string) => Either.Either<string | null, string>): Effect.Effect<void, TrustError> => {
+    const attempt = (left: number): Effect.Effect<void, TrustError> =>
+      Effect.gen(function*() {
+        const { kind, path } = yield* Effect.mapError(files.canonical(file), unwritable)
+        const old = kind === null ? null : yield* Effect.mapError(files.read(path, maxTrustBytes), unwritable)
+        const edited = edit(old === null ? "" : new TextDecoder().decode(old.bytes))
+        if (Either.isLeft(edited)) {
+          return yield* new TrustError({ reason: "unreadable", file, message: `${file}: ${edited.left}` })
+        }
+        if (edited.right === null) return
+        yield* atomic.write(path, edited.right, {
+          mode: 0o600,
+          create_parents: 0o700,
+          expect: old === null ? "absent" : old.stamp
+        }).pipe(
+          Effect.asVoid,
+          Effect.catchAll((error) =>
+            (error.reason === "changed" || error.reason === "exists") && left > 0
+              ? attempt(left - 1)
+              : Effect.fail(unwritable(error))
+          )
+        )
+      })
+    return oneAtATime.withPermits(1)(attempt(attempts))
+  }
+
+  const service: TrustService = {
+    grant: ({ definitions, hash, root }) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        change((text) => withRecord(text, root, recordOf(hash, definitions, Math.floor(now / 1000))))),
+    revoke: (root) =>
+      Effect.suspend(() => {
+        let known = false
+        return Effect.map(
+          change((text) =>
+            Either.flatMap(recordIn(text, root), (record) => {
+              known = record !== null
+              return record === null ? Either.right(null) : withRecord(text, root, null)
+            })
+          ),
+          () => known
+        )
+      })
+  }
+  return service
+})
+
+/** @since 0.1.0 @category services */
+export class Trust extends Context.Tag("@hanzo/dev/config/Trust")<Trust, TrustService>() {
+  static readonly layer: Layer.Layer<Trust, never, AtomicFile | Files | Dirs> = Layer.effect(Trust, make)
+}
