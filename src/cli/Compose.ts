@@ -83,6 +83,15 @@ export const agentLayer = (options: AgentOptions): Layer.Layer<AgentServices, Cl
     )
   }))
 
+/** Where `directory` belongs to and what the settings say there. Call once. @since 0.1.0 @category layers */
+export const settingsLayer = (
+  directory: string | undefined
+): Layer.Layer<Config | Workspace, CliExit, NodePlatform> =>
+  Layer.unwrapEffect(
+    Effect.map(Effect.promise(() => import("../app/Runtime.ts")), (runtime) =>
+      Layer.mapError(runtime.layerSettings(directory === undefined ? {} : { directory }), compositionExit))
+  )
+
 /** The record of sessions and the project that `directory` belongs to. Call once. @since 0.1.0 @category layers */
 export const recordLayer = (
   directory: string | undefined

@@ -20,6 +20,8 @@ const modules: Readonly<Record<string, () => Promise<Main>>> = {
   "start": async () => (await import("./commands/Start.ts")).main,
   "config show": async () => (await import("./commands/Config.ts")).show,
   "config path": async () => (await import("./commands/Config.ts")).path,
+  "hooks list": async () => (await import("./commands/Hooks.ts")).list,
+  "hooks test": async () => (await import("./commands/Hooks.ts")).test,
   "vectors eval": async () => (await import("./commands/Vectors.ts")).evaluate,
   "vectors check": async () => (await import("./commands/Vectors.ts")).check,
   "completions": async () => (await import("./commands/Completions.ts")).main

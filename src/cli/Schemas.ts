@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { HookEvent } from "../config/Schema.ts"
 import { Message, Part } from "../domain/Message.ts"
 import { JsonObject } from "../domain/Tool.ts"
 import { Usage } from "../domain/Usage.ts"
@@ -136,6 +137,46 @@ export const ConfigShow = Schema.Struct({
 })
 /** @since 0.1.0 @category models */
 export type ConfigShow = typeof ConfigShow.Type
+
+/** `hooks list --json`: the hooks in force, in the order in which they run. @since 0.1.0 @category schemas */
+export const HooksList = Schema.Struct({
+  v,
+  hooks: Schema.Array(Schema.Struct({
+    hook: Schema.Number,
+    event: HookEvent,
+    tool_pattern: Schema.NullOr(Schema.String),
+    timeout_ms: Schema.Number,
+    command: Schema.String,
+    tier: Tier,
+    file: Schema.optional(Schema.String),
+    line: Schema.optional(Schema.Number)
+  }))
+})
+/** @since 0.1.0 @category models */
+export type HooksList = typeof HooksList.Type
+
+const HookDecision = Schema.Literal("allow", "deny", "error")
+
+/** `hooks test --json`. `context` is what goes to the model; `hooks` are those that ran. @since 0.1.0 @category schemas */
+export const HooksTest = Schema.Struct({
+  v,
+  event: HookEvent,
+  decision: HookDecision,
+  reason: Schema.String,
+  context: Schema.String,
+  hooks: Schema.Array(Schema.Struct({
+    hook: Schema.Number,
+    decision: HookDecision,
+    reason: Schema.String,
+    exit_code: Schema.NullOr(Schema.Number),
+    signal: Schema.NullOr(Schema.String),
+    timed_out: Schema.Boolean,
+    duration_ms: Schema.Number,
+    additional_context: Schema.NullOr(Schema.String)
+  }))
+})
+/** @since 0.1.0 @category models */
+export type HooksTest = typeof HooksTest.Type
 
 /** One thing looked at; `fix` says what to do about `warning` and `error`. @since 0.1.0 @category schemas */
 export const DoctorCheck = Schema.Struct({

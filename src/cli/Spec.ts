@@ -257,6 +257,36 @@ export const configPath = {
 } as const satisfies CommandSpec
 
 /** @since 0.1.0 @category constants */
+export const hooksList = {
+  path: ["hooks", "list"],
+  summary: "List the hooks in force, in the order in which they run.",
+  options: [directory, json],
+  args: []
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const hooksTest = {
+  path: ["hooks", "test"],
+  summary: "Run the hooks of an event and show what they say. Exit code 1 when they do not allow.",
+  options: [
+    {
+      kind: "text",
+      name: "output",
+      value: "TEXT",
+      may_be_empty: true,
+      description: "What the tool gave, for post_tool_use."
+    },
+    directory,
+    json
+  ],
+  args: [
+    { name: "event", description: "pre_tool_use, post_tool_use, user_prompt_submit, ..." },
+    { name: "tool", optional: true, description: "Name of the tool, for the two tool events only." },
+    { name: "json", optional: true, description: "The tool's input, or what the event is about: one JSON object." }
+  ]
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
 export const doctor = {
   path: ["doctor"],
   summary: "Check what works here and say how to fix the rest.",
@@ -336,6 +366,8 @@ export const commands: ReadonlyArray<CommandSpec> = [
   start,
   configShow,
   configPath,
+  hooksList,
+  hooksTest,
   vectorsEval,
   vectorsCheck,
   completions
@@ -345,6 +377,7 @@ export const commands: ReadonlyArray<CommandSpec> = [
 export const groups: Readonly<Record<string, string>> = {
   sessions: "The record of sessions.",
   config: "The settings.",
+  hooks: "Commands of the settings that run before and after tools.",
   vectors: "The conformance vectors of HIP-301."
 }
 

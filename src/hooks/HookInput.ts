@@ -4,14 +4,15 @@
  *
  * @since 0.1.0
  */
+import * as Schema from "effect/Schema"
 import type { HookEvent } from "../config/Schema.ts"
-import type { JsonObject } from "../domain/Tool.ts"
+import { JsonObject } from "../domain/Tool.ts"
 
-interface ToolSubject {
-  readonly tool_name: string
-  readonly tool_input: JsonObject
+const ofTool = {
+  tool_name: Schema.String,
+  tool_input: JsonObject,
   /** Null outside a run. */
-  readonly tool_call_id: string | null
+  tool_call_id: Schema.NullOr(Schema.String)
 }
 
 /**
@@ -19,27 +20,39 @@ interface ToolSubject {
  * those of the run that ends.
  *
  * @since 0.1.0
- * @category models
+ * @category schemas
  */
-export type HookSubject =
-  | ToolSubject & { readonly event: "pre_tool_use" }
-  | ToolSubject & { readonly event: "post_tool_use"; readonly tool_output: string; readonly tool_is_error: boolean }
-  | { readonly event: "session_start"; readonly source: "new" | "resumed"; readonly model: string }
-  | { readonly event: "user_prompt_submit"; readonly prompt: string }
-  | { readonly event: "pre_compact"; readonly trigger: "auto" | "manual" }
-  | {
-    readonly event: "stop"
-    readonly status: "completed" | "failed" | "cancelled"
-    readonly exit_code: number
-    readonly result: string
-  }
-  | {
-    readonly event: "notification"
-    readonly kind: "permission"
-    readonly message: string
-    readonly tool_name: string
-    readonly tool_call_id: string | null
-  }
+export const HookSubject = Schema.Union(
+  Schema.Struct({ event: Schema.Literal("pre_tool_use"), ...ofTool }),
+  Schema.Struct({
+    event: Schema.Literal("post_tool_use"),
+    ...ofTool,
+    tool_output: Schema.String,
+    tool_is_error: Schema.Boolean
+  }),
+  Schema.Struct({
+    event: Schema.Literal("session_start"),
+    source: Schema.Literal("new", "resumed"),
+    model: Schema.String
+  }),
+  Schema.Struct({ event: Schema.Literal("user_prompt_submit"), prompt: Schema.String }),
+  Schema.Struct({ event: Schema.Literal("pre_compact"), trigger: Schema.Literal("auto", "manual") }),
+  Schema.Struct({
+    event: Schema.Literal("stop"),
+    status: Schema.Literal("completed", "failed", "cancelled"),
+    exit_code: Schema.Number,
+    result: Schema.String
+  }),
+  Schema.Struct({
+    event: Schema.Literal("notification"),
+    kind: Schema.Literal("permission"),
+    message: Schema.String,
+    tool_name: Schema.String,
+    tool_call_id: Schema.NullOr(Schema.String)
+  })
+)
+/** @since 0.1.0 @category models */
+export type HookSubject = typeof HookSubject.Type
 
 /** Whose hook runs and where: `root` is its working directory, `cwd` the session's. @since 0.1.0 @category models */
 export interface HookScene {

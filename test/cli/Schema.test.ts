@@ -30,6 +30,8 @@ const published: Readonly<Record<string, Published>> = {
   "sessions-list": { title: "hanzo-dev sessions list --json", schema: Schemas.SessionsList },
   "sessions-show": { title: "hanzo-dev sessions show --json", schema: Schemas.SessionShow },
   "config-show": { title: "hanzo-dev config show --json", schema: Schemas.ConfigShow },
+  "hooks-list": { title: "hanzo-dev hooks list --json", schema: Schemas.HooksList },
+  "hooks-test": { title: "hanzo-dev hooks test --json", schema: Schemas.HooksTest },
   "doctor": { title: "hanzo-dev doctor --json", schema: Schemas.DoctorReport }
 }
 
