@@ -120,6 +120,40 @@ const matches = (tokens: ReadonlyArray<Token>, name: string, fromToken: number, 
   return t === tokens.length || (t === tokens.length - 1 && tokens[t] === star)
 }
 
+/** The runs of literal characters, in order. */
+const literalParts = (tokens: ReadonlyArray<Token>): ReadonlyArray<string> => {
+  const parts: Array<string> = []
+  let open = false
+  for (const token of tokens) {
+    const literal = typeof token === "number" && token >= 0
+    if (literal) {
+      const text = String.fromCodePoint(token)
+      if (open) parts[parts.length - 1] += text
+      else parts.push(text)
+    }
+    open = literal
+  }
+  return parts
+}
+
+/** A beginning, then parts in their order with anything between; the last one ends the name unless `open`. */
+const between = (literal: string, parts: ReadonlyArray<string>, open: boolean): (name: string) => boolean => {
+  const last = open ? "" : parts.at(-1) ?? ""
+  const inner = open ? parts : parts.slice(0, -1)
+  return (name) => {
+    if (!name.startsWith(literal) || !name.endsWith(last)) return false
+    const end = name.length - last.length
+    let at = literal.length
+    if (end < at) return false
+    for (const part of inner) {
+      const found = name.indexOf(part, at)
+      if (found === -1 || found + part.length > end) return false
+      at = found + part.length
+    }
+    return true
+  }
+}
+
 /**
  * Reads a pattern once; the result answers for a name. Every pattern is valid.
  *
@@ -138,7 +172,16 @@ export const compile = (pattern: string): (name: string) => boolean => {
   const last = literal.charCodeAt(literal.length - 1)
   if (last >= 0xd800 && last <= 0xdbff) return (name) => matches(tokens, name, 0, 0)
   if (tokens[special] === star && special === tokens.length - 1) return (name) => name.startsWith(literal)
-  return (name) => name.startsWith(literal) && matches(tokens, name, special, literal.length)
+  // Without halves of pairs in the pattern, its literal parts can be searched for by UTF-16 units.
+  if (/[\ud800-\udfff]/.test(pattern)) {
+    return (name) => name.startsWith(literal) && matches(tokens, name, special, literal.length)
+  }
+  const parts = literalParts(tokens)
+  if (tokens.every((token) => token === star || (typeof token === "number" && token >= 0))) {
+    return between(literal, parts.slice(literal === "" ? 0 : 1), tokens.at(-1) === star)
+  }
+  const needed = parts.reduce((longest, part) => part.length > longest.length ? part : longest, "")
+  return (name) => name.startsWith(literal) && name.includes(needed) && matches(tokens, name, special, literal.length)
 }
 
 /** `compile(pattern)(name)`, for a pattern that is used once. @since 0.1.0 @category combinators */

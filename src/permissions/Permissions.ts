@@ -6,10 +6,17 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { Config } from "../config/Config.ts"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
-import type { RunPermissionMode, Verdict } from "../domain/Permission.ts"
+import type { PermissionPrompter, RunPermissionMode, Verdict } from "../domain/Permission.ts"
 import type { JsonObject } from "../domain/Tool.ts"
+import type { Workspace } from "../domain/Workspace.ts"
+import type { Dirs } from "../platform/Dirs.ts"
+import type { Files } from "../platform/Files.ts"
+import { ShellGrammar } from "../platform/ShellGrammar.ts"
+import { PermissionAudit } from "./Audit.ts"
 import * as PermissionsLive from "./PermissionsLive.ts"
+import type { PermissionRuleError } from "./Rules.ts"
 
 /** What `accept-edits` and `plan` look at. @since 0.1.0 @category models */
 export type ToolKind = "read" | "edit" | "execute" | "network" | "other"
@@ -39,11 +46,28 @@ export type Authorization =
 export interface PermissionsService {
   /** Evaluates, asks when it must, reports `permission.asked` and `permission.decided`. Never fails; a defect denies. */
   readonly authorize: (request: PermissionRequest) => Effect.Effect<Authorization>
-  /** The rules alone, without mode and prompter. */
+  /**
+   * The rules alone, without mode and prompter. A command line is read with the grammar only after `authorize` has
+   * loaded it; before that no rule allows one.
+   */
   readonly evaluate: (tool_name: string, subject?: string) => Verdict
 }
 
+/** What the service stands on. @since 0.1.0 @category models */
+export type PermissionsNeeds = Config | PermissionPrompter | Workspace | Files
+
 /** @since 0.1.0 @category services */
 export class Permissions extends Context.Tag("@hanzo/dev/permissions/Permissions")<Permissions, PermissionsService>() {
-  static readonly layer = Layer.effect(Permissions, PermissionsLive.make)
+  /** With a grammar and a record of the caller's choice. */
+  static readonly layerOver: Layer.Layer<
+    Permissions,
+    PermissionRuleError,
+    PermissionsNeeds | ShellGrammar | PermissionAudit
+  > = Layer.effect(Permissions, PermissionsLive.make)
+
+  /** The record is `<state>/audit/permissions.jsonl`. */
+  static readonly layer: Layer.Layer<Permissions, PermissionRuleError, PermissionsNeeds | Dirs> = Layer.provide(
+    Permissions.layerOver,
+    Layer.merge(ShellGrammar.layer, PermissionAudit.layer)
+  )
 }

@@ -1,42 +1,123 @@
 /**
- * The Permissions service: rules, then the mode of the run, then the chain of prompters.
+ * The Permissions service: rules, then the mode of the run, then the chain of prompters. Every evaluation is recorded.
  *
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Ref from "effect/Ref"
 import { Config } from "../config/Config.ts"
-import type { PermissionDecision, PermissionRule } from "../domain/Permission.ts"
+import type { PermissionDecision, PermissionMode } from "../domain/Permission.ts"
 import { PermissionPrompter } from "../domain/Permission.ts"
+import { Workspace } from "../domain/Workspace.ts"
+import { Files } from "../platform/Files.ts"
+import { ShellGrammar } from "../platform/ShellGrammar.ts"
+import { PermissionAudit } from "./Audit.ts"
+import { rulesOf, SessionGrants } from "./Grants.ts"
 import type { Authorization, PermissionRequest, PermissionsService } from "./Permissions.ts"
-import { PermissionPolicy, strictest } from "./Policy.ts"
+import { PersistAllow } from "./PersistAllow.ts"
+import { managedNotDeny, PermissionPolicy, type PolicyVerdict, strictest } from "./Policy.ts"
+import { brokenExamples, examplesNeedShell, fromConfig, PermissionRuleError } from "./Rules.ts"
+import { analyse, pathSubject, type ShellLine, type ShellSource } from "./Shell.ts"
 
-/** What "for this session" grants: the same call again, or the tool on any path inside the workspace. */
-interface Grant {
-  readonly tool_name: string
-  readonly subject: string | null
-}
-
-const grantOf = (request: PermissionRequest): ReadonlyArray<Grant> =>
-  request.subjects.length === 0 || ((request.kind === "read" || request.kind === "edit") && request.inside_workspace)
-    ? [{ tool_name: request.tool_name, subject: null }]
-    : request.subjects.map((subject) => ({ tool_name: request.tool_name, subject }))
-
-const granted = (grants: ReadonlyArray<Grant>, request: PermissionRequest): boolean => {
-  const has = (subject: string | null) =>
-    grants.some((grant) => grant.tool_name === request.tool_name && grant.subject === subject)
-  if (request.subjects.length === 0) return has(null)
-  const whole = (request.kind === "read" || request.kind === "edit") && request.inside_workspace && has(null)
-  return whole || request.subjects.every((subject) => has(subject))
-}
-
-/** @since 0.1.0 @category constructors */
+/** Fails with PermissionRuleError when a rule's own examples contradict it. @since 0.1.0 @category constructors */
 export const make = Effect.gen(function*() {
   const config = yield* Config
   const prompters = yield* PermissionPrompter
-  const policy = new PermissionPolicy(config.rules)
-  const grants = new Map<string, Array<Grant>>()
+  const workspace = yield* Workspace
+  const files = yield* Files
+  const grammar = yield* ShellGrammar
+  const audit = yield* PermissionAudit
+  const persist = yield* Effect.serviceOption(PersistAllow)
+
+  const rules = fromConfig(config)
+  // What the synchronous `evaluate` reads lines with: nothing, until the grammar is there.
+  let loaded: ShellSource = { missing: "the shell grammar is not loaded yet" }
+  const shell: Effect.Effect<ShellSource> = Effect.suspend(() =>
+    typeof loaded === "function" ? Effect.succeed(loaded) : grammar.parser.pipe(
+      Effect.map((parser): ShellSource => parser),
+      Effect.catchAll((error) => Effect.succeed<ShellSource>({ missing: error.message })),
+      Effect.tap((source) => Effect.sync(() => void (loaded = source)))
+    )
+  )
+  if (rules.some((rule) => rule.match !== undefined || rule.not_match !== undefined)) {
+    const broken = brokenExamples(rules, examplesNeedShell(rules) ? yield* shell : undefined)
+    if (broken.length > 0) return yield* PermissionRuleError.of(broken)
+  }
+  if (!config.warnings.some((issue) => issue.code === "managed_not_deny")) {
+    for (const rule of managedNotDeny(rules)) {
+      yield* Effect.logWarning(
+        `managed_not_deny: the managed rule ${JSON.stringify(rule.tool_pattern)} is not a deny and does not count`
+      )
+    }
+  }
+
+  const options = { root: workspace.root, cwd: workspace.cwd }
+  const policy = new PermissionPolicy(rules, options)
+  const grants = new SessionGrants()
   // Questions queue one after another: parallel tools, one person.
   const asking = yield* Effect.makeSemaphore(1)
+  const complained = yield* Ref.make(false)
+
+  /** True = written, or it need not be. */
+  const record = (
+    request: PermissionRequest,
+    verdict: PolicyVerdict,
+    mode: PermissionMode,
+    decided_by: string,
+    reason: string | null
+  ): Effect.Effect<boolean> =>
+    audit.record({
+      tool_name: request.tool_name,
+      mode,
+      rule_matched: verdict.rule_matched,
+      session_id: request.session_id,
+      decided_by,
+      reason,
+      call_id: request.call_id,
+      tier: verdict.tier ?? null
+    }).pipe(
+      Effect.as(true),
+      Effect.catchAll((error) =>
+        Effect.gen(function*() {
+          if (!(yield* Ref.getAndSet(complained, true))) {
+            yield* Effect.logWarning(`permission decisions are not recorded: ${error.message}`)
+          }
+          return !config.config.audit_required
+        })
+      )
+    )
+
+  /** Where the redirections of a line lead; a path that cannot be followed is not known. */
+  const resolved = (line: ShellLine): Effect.Effect<ReadonlyMap<string, string>> =>
+    Effect.map(
+      Effect.forEach(
+        new Set(line.writes.flatMap(({ path }) => path === null ? [] : [path])),
+        (path) =>
+          files.canonical(path.startsWith("/") ? path : `${workspace.cwd}/${path}`).pipe(
+            Effect.map((canonical) => [[path, pathSubject(canonical.path, workspace.root)] as const]),
+            Effect.orElseSucceed(() => [])
+          )
+      ),
+      (entries) => new Map(entries.flat())
+    )
+
+  const judge = (request: PermissionRequest): Effect.Effect<PolicyVerdict> =>
+    Effect.gen(function*() {
+      const [first, ...rest] = request.subjects
+      if (request.tool_name !== "bash" || first === undefined) {
+        return strictest([
+          policy.evaluate(request.tool_name, first),
+          ...rest.map((subject) => policy.evaluate(request.tool_name, subject))
+        ])
+      }
+      const source = yield* shell
+      const line = (subject: string): Effect.Effect<PolicyVerdict> => {
+        const read = analyse(subject, source)
+        return Effect.map(resolved(read), (paths) => policy.judge(read, (path) => paths.get(path) ?? null))
+      }
+      return strictest([yield* line(first), ...(yield* Effect.forEach(rest, line))])
+    })
 
   const ask = (
     request: PermissionRequest,
@@ -66,14 +147,34 @@ export const make = Effect.gen(function*() {
       return { by: "default", decision: { decision: "deny", reason: "no prompter has decided" } as const }
     })
 
+  /** Writes the rules of an "always"; what could not be kept is said in words. */
+  const keep = (request: PermissionRequest, verdict: PolicyVerdict): Effect.Effect<string | null> =>
+    Effect.gen(function*() {
+      const wanted = rulesOf(request, verdict)
+      if (wanted === null) return "allowed for this session; no rule can say exactly this"
+      if (Option.isNone(persist)) return "allowed for this session; rules are not written here"
+      return yield* Effect.forEach(wanted, (rule) => persist.value.persistAllow(rule), { discard: true }).pipe(
+        Effect.as(null),
+        Effect.catchAll((error) =>
+          Effect.as(
+            Effect.logWarning(`the permission rule could not be written: ${error.message}`),
+            "allowed for this session; the rule could not be written"
+          )
+        )
+      )
+    })
+
+  /** Every part that is asked about is a file in the workspace that a redirection writes. */
+  const onlyEdits = (verdict: PolicyVerdict): boolean =>
+    verdict.parts !== undefined &&
+    verdict.parts.every((part) =>
+      part.mode !== "prompt" || (part.kind === "write" && part.grantable && !part.text.startsWith("/"))
+    )
+
   const authorize = (request: PermissionRequest): Effect.Effect<Authorization> =>
     Effect.gen(function*() {
-      const [first, ...rest] = request.subjects
-      const verdict = strictest([
-        policy.evaluate(request.tool_name, first),
-        ...rest.map((subject) => policy.evaluate(request.tool_name, subject))
-      ])
-      const decide = (mode: PermissionRule["mode"], decided_by: string, reason: string | null) =>
+      const verdict = yield* judge(request)
+      const report = (mode: PermissionMode, decided_by: string, reason: string | null): Effect.Effect<Authorization> =>
         Effect.as(
           request.report({
             type: "permission.decided",
@@ -88,34 +189,65 @@ export const make = Effect.gen(function*() {
             ? { allowed: true, decided_by } as const
             : { allowed: false, decided_by, reason: reason ?? "denied" } as const
         )
+      const unrecorded = report(
+        "deny",
+        "default",
+        `the record of permissions cannot be written (${audit.file}) and audit_required is set; make it writable`
+      )
+      // Recorded first, then said: what nobody can record does not run where the record is required.
+      const decide = (
+        mode: PermissionMode,
+        decided_by: string,
+        reason: string | null,
+        recorded: string | null = reason
+      ): Effect.Effect<Authorization> =>
+        Effect.flatMap(record(request, verdict, mode, decided_by, recorded), (written) =>
+          written || mode === "deny" ? report(mode, decided_by, reason) : unrecorded)
       const ruled = verdict.rule_index === null ? "default" : "rule"
 
       if (verdict.mode === "deny") {
         return yield* decide("deny", "rule", verdict.reason ?? `denied by rule ${JSON.stringify(verdict.rule_matched)}`)
       }
-      if (request.mode === "plan" && !request.read_only) {
-        return yield* decide("deny", "mode", "plan mode: nothing may be changed, only read-only tools run")
+      const planned = request.mode === "plan" && !request.read_only
+      const plan = "plan mode: nothing may be changed, only read-only tools run"
+      if (verdict.mode === "allow") {
+        return yield* planned ? decide("deny", "mode", plan) : decide("allow", ruled, verdict.reason)
       }
-      if (verdict.mode === "allow") return yield* decide("allow", ruled, verdict.reason)
+
+      if (!(yield* record(request, verdict, "prompt", ruled, verdict.reason))) {
+        return yield* unrecorded
+      }
+      if (planned) {
+        return yield* decide("deny", "mode", plan)
+      }
       if (verdict.unsure !== true) {
-        if (request.mode === "bypass") return yield* decide("allow", "mode", "permission mode bypass")
-        if (request.mode === "accept-edits" && request.kind === "edit" && request.inside_workspace) {
+        if (request.mode === "bypass") {
+          return yield* decide("allow", "mode", "permission mode bypass")
+        }
+        if (
+          request.mode === "accept-edits" &&
+          ((request.kind === "edit" && request.inside_workspace) || onlyEdits(verdict))
+        ) {
           return yield* decide("allow", "mode", "permission mode accept-edits")
         }
       }
-      if (granted(grants.get(request.session_id) ?? [], request)) return yield* decide("allow", "session", null)
+      const granted = () =>
+        grants.has(request.session_id, request, verdict)
+      if (granted()) return yield* decide("allow", "session", null)
+      const why = verdict.why === undefined ? "" : ` (${verdict.why})`
       if (prompters.length === 0) {
         return yield* decide(
           "deny",
           "no_prompter",
-          `no_prompter: ${request.tool_name} needs permission and nobody can be asked here; allow it with a rule (--allow ${
+          `no_prompter: ${request.tool_name} needs permission${why} and nobody can be asked here; allow it with a rule (--allow ${
             JSON.stringify(request.tool_name)
-          }) or a permission mode`
+          }) or a permission mode`,
+          "no_prompter: nobody can be asked"
         )
       }
       return yield* asking.withPermits(1)(Effect.gen(function*() {
         // Somebody may have granted it while this question waited its turn.
-        if (granted(grants.get(request.session_id) ?? [], request)) return yield* decide("allow", "session", null)
+        if (granted()) return yield* decide("allow", "session", null)
         const subject = request.subjects.join(", ")
         yield* request.report({
           type: "permission.asked",
@@ -126,9 +258,10 @@ export const make = Effect.gen(function*() {
         const { by, decision } = yield* ask(request, verdict.rule_matched)
         if (decision.decision === "allow") {
           if (decision.scope === "session" || decision.scope === "always") {
-            grants.set(request.session_id, [...(grants.get(request.session_id) ?? []), ...grantOf(request)])
+            grants.add(request.session_id, request, verdict)
           }
-          return yield* decide("allow", by, null)
+          const note = decision.scope === "always" ? yield* keep(request, verdict) : null
+          return yield* decide("allow", by, note)
         }
         return yield* decide("deny", by, decision.decision === "deny" ? decision.reason : "no prompter has decided")
       }))
@@ -136,7 +269,10 @@ export const make = Effect.gen(function*() {
 
   const service: PermissionsService = {
     authorize,
-    evaluate: (tool_name, subject) => policy.evaluate(tool_name, subject)
+    evaluate: (tool_name, subject) =>
+      tool_name === "bash" && subject !== undefined
+        ? policy.judge(analyse(subject, loaded))
+        : policy.evaluate(tool_name, subject)
   }
   return service
 })

@@ -109,7 +109,19 @@ const asked = (kind: Part["kind"], text: string, verdict: Verdict, why: string, 
     ? asPart(kind, text, none, { why, ...more })
     : asPart(kind, text, verdict, { why, ...more })
 
-const byRule = (rule: CompiledRule): string => `it may come to what the rule ${JSON.stringify(rule.rule.tool_pattern)} denies`
+/** Views without those that say the same. */
+const distinct = (views: ReadonlyArray<View>, before: ReadonlyArray<View>): ReadonlyArray<View> => {
+  const seen = new Map(before.map((view) => [view.text, view.known]))
+  return views.filter(({ known, text }) => {
+    const had = seen.get(text)
+    if (had === known || (had !== undefined && had !== null)) return false
+    seen.set(text, known)
+    return true
+  })
+}
+
+const byRule = (rule: CompiledRule): string =>
+  `it may come to what the rule ${JSON.stringify(rule.rule.tool_pattern)} denies`
 
 /** One simple command against one list: first match, with everything that a deny looks at. */
 const judgeCommand = (list: RuleList, line: ShellLine, command: CommandView): Part => {
@@ -117,13 +129,15 @@ const judgeCommand = (list: RuleList, line: ShellLine, command: CommandView): Pa
   const { text } = command
   if (rules.subjects.length === 0) {
     const verdict = rules.always === null ? none : verdictOf(rules.always)
-    return asPart("command", text, verdict, { grantable: command.name !== null })
+    return asPart("command", text, verdict, { grantable: command.name !== null && command.known === null })
   }
-  const whole: View = { text: line.line, known: null }
-  const trimmed: View = { text: line.line.trim(), known: null }
-  const sure: ReadonlyArray<View> = [command, ...command.same, whole, trimmed]
-  const maybe = rules.denies.length === 0 ? [] : command.maybe
-  const dynamic = command.opaque || sure.some((seen) => seen.known !== null) || maybe.some((seen) => seen.known !== null)
+  const sure = distinct([command, ...command.same, { text: line.line, known: null }, {
+    text: line.line.trim(),
+    known: null
+  }], [])
+  const maybe = rules.denies.length === 0 ? [] : distinct(command.maybe, sure)
+  const dynamic = command.opaque || sure.some((seen) => seen.known !== null) ||
+    maybe.some((seen) => seen.known !== null)
   const candidates = dynamic
     ? rules.subjects
     : rules.candidates([...sure.map((seen) => seen.text), ...maybe.map((seen) => seen.text)])
@@ -137,7 +151,9 @@ const judgeCommand = (list: RuleList, line: ShellLine, command: CommandView): Pa
         decided = rule
         break
       }
-      if (command.opaque || found.includes("perhaps") || maybe.some((seen) => denied(rule, seen) !== "no")) hidden ??= rule
+      if (command.opaque || found.includes("perhaps") || maybe.some((seen) => denied(rule, seen) !== "no")) {
+        hidden ??= rule
+      }
       continue
     }
     const matches = rule.subject?.matches(text) === true ||
@@ -148,7 +164,7 @@ const judgeCommand = (list: RuleList, line: ShellLine, command: CommandView): Pa
     }
   }
   decided ??= rules.always
-  const grantable = command.name !== null && hidden === null
+  const grantable = command.name !== null && command.known === null && hidden === null
   if (decided === null) {
     return hidden === null
       ? asPart("command", text, none, { grantable, why: command.floor })
@@ -224,7 +240,10 @@ const judgeLine = (list: RuleList, line: ShellLine, resolve: ResolvePath): Polic
     const known = path === null || (line.moves && !path.startsWith("/")) ? null : resolve(path)
     return { start, part: judgeWrite(list, known, text) }
   })
-  const [first, ...rest] = [...whole, ...[...commands, ...writes].sort((a, b) => a.start - b.start).map(({ part }) => part)]
+  const [first, ...rest] = [
+    ...whole,
+    ...[...commands, ...writes].sort((a, b) => a.start - b.start).map(({ part }) => part)
+  ]
   return first === undefined
     ? combined([judgeWhole(list, line, "there is no command in it")])
     : combined([first, ...rest])

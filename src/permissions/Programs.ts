@@ -58,7 +58,8 @@ const inline: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^(?:Rscript|R|julia|elixir|erl|ghc|scala|groovy|tclsh|jshell)$/, /^(?:-e|-E|--eval|-eval|-p)/],
   [/^(?:pwsh|powershell)$/, /^-(?:c|command|e|enc|encodedcommand)/i]
 ]
-const interpreters = /^(?:(?:python|pypy|ipython|perl|ruby|php|lua)[\d.]*|node|nodejs|luajit|Rscript|julia|elixir|tclsh|pwsh)$/
+const interpreters =
+  /^(?:(?:python|pypy|ipython|perl|ruby|php|lua)[\d.]*|node|nodejs|luajit|Rscript|julia|elixir|tclsh|pwsh)$/
 
 /** Options by which an ordinary program runs another one. */
 const dangerous: Readonly<Record<string, RegExp>> = {
@@ -66,7 +67,8 @@ const dangerous: Readonly<Record<string, RegExp>> = {
   fd: /^(?:-[a-zA-Z]*[xX]|--exec|--exec-batch)(?:=|$)/,
   fdfind: /^(?:-[a-zA-Z]*[xX]|--exec|--exec-batch)(?:=|$)/,
   rg: /^--(?:pre|hostname-bin)(?:=|$)/,
-  git: /^(?:-c|--config-env|--exec-path|--upload-pack|--receive-pack|--exec|--ext-diff|--extcmd|-x|--open-files-in-pager|--tool)(?:=|$)|^-c./,
+  git:
+    /^(?:-c|--config-env|--exec-path|--upload-pack|--receive-pack|--exec|--ext-diff|--extcmd|-x|--open-files-in-pager|--tool)(?:=|$)|^-c./,
   tar:
     /^(?:--to-command|--checkpoint-action|--use-compress-program|--rsh-command|--info-script|--new-volume-script)(?:=|$)|^--(?:to|checkpoint-|use|rsh|info|new)|^-[A-Za-z]*[IF]/,
   rsync: /^(?:-[a-zA-Z]*e|--rsh|--rsync-path)(?:=|$)|^-e./,
@@ -104,7 +106,15 @@ const dangerous: Readonly<Record<string, RegExp>> = {
   sed:
     /(?:^|[;{}\n])\s*(?:\d+|\$|\/[^/]*\/)?(?:,(?:\d+|\$|\/[^/]*\/))?\s*!?\s*[ewW](?:\s|$)|s([^\w\s\\])(?:(?!\1)[^\\]|\\[\s\S])*\1(?:(?!\1)[^\\]|\\[\s\S])*\1[gpiImM0-9]*[ew]|^-[a-zA-Z]*f|^--file/
 }
-const sameAs: Readonly<Record<string, string>> = { gawk: "awk", mawk: "awk", nawk: "awk", gsed: "sed", bsdtar: "tar", gtar: "tar", gmake: "make" }
+const sameAs: Readonly<Record<string, string>> = {
+  gawk: "awk",
+  mawk: "awk",
+  nawk: "awk",
+  gsed: "sed",
+  bsdtar: "tar",
+  gtar: "tar",
+  gmake: "make"
+}
 
 const assignmentLike = /^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=/
 
@@ -146,7 +156,11 @@ const inside = (program: string, words: ReadonlyArray<ShellWord>): number | null
     case "nice":
       return skip(/^-\d+$/, /^(?:-n|--adjustment)$/, /^(?:-n-?\d+|--adjustment=-?\d+)$/)
     case "stdbuf":
-      return skip(never, /^(?:-[ioe]|--(?:input|output|error))$/, /^(?:-[ioe][0-9L][A-Za-z0-9]*|--(?:input|output|error)=\w+)$/)
+      return skip(
+        never,
+        /^(?:-[ioe]|--(?:input|output|error))$/,
+        /^(?:-[ioe][0-9L][A-Za-z0-9]*|--(?:input|output|error)=\w+)$/
+      )
     case "timeout":
       return skip(
         /^(?:--preserve-status|--foreground|-v|--verbose)$/,
@@ -201,7 +215,7 @@ const reordered = (words: ReadonlyArray<ShellWord>): ReadonlyArray<View> => {
     }
     // One-letter options, taken together in any order: `rm -fr`, `rm -f -r` for `rm -rf`.
     const short = options.filter((word) => /^-[A-Za-z]+$/.test(word.text))
-    const letters = [...new Set(short.flatMap((word) => [...word.text.slice(1)]))]
+    const letters = [...new Set(short.flatMap((word) => word.text.slice(1).split("")))]
     if (short.length > 0 && letters.length > 1 && letters.length <= 4) {
       const others = options.filter((word) => !short.includes(word))
       for (const cluster of permutations(letters)) {
@@ -278,7 +292,9 @@ const floorOf = (program: string, words: ReadonlyArray<ShellWord>): string | nul
       : null
   }
   for (const [names, options] of inline) {
-    if (names.test(program) && rest.some((word) => options.test(word.text))) return `${program} runs the text it is given`
+    if (names.test(program) && rest.some((word) => options.test(word.text))) {
+      return `${program} runs the text it is given`
+    }
   }
   if (program === "deno" && rest[0]?.text === "eval") return "deno runs the text it is given"
   if (interpreters.test(program)) {
@@ -351,7 +367,9 @@ export const view = (command: SimpleCommand): CommandView => {
   }
   if (program === "find" || program === "fd" || program === "fdfind") {
     for (const [at, word] of words.entries()) {
-      if (dangerous[program]?.test(word.text) === true) maybe.push(join(words.slice(at + 1)), ...withBase(words.slice(at + 1)))
+      if (dangerous[program]?.test(word.text) === true) {
+        maybe.push(join(words.slice(at + 1)), ...withBase(words.slice(at + 1)))
+      }
     }
   }
   const floor = dynamic

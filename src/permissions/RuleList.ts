@@ -84,7 +84,7 @@ class PrefixIndex {
     for (const length of this.lengths) {
       if (length > text.length) return
       const bucket = this.buckets.get(length === 0 ? "" : text.slice(0, length))
-      if (bucket !== undefined) for (const position of bucket) into.push(position)
+      if (bucket !== undefined) { for (const position of bucket) into.push(position) }
     }
   }
 }

@@ -7,7 +7,7 @@
  * @since 0.1.0
  */
 import type { ShellParser } from "../platform/ShellGrammar.ts"
-import { type CommandView, view, type View } from "./Programs.ts"
+import { type CommandView, type View, view } from "./Programs.ts"
 import { read, type Redirection } from "./ShellReader.ts"
 
 /** @since 0.1.0 @category models */

@@ -7,7 +7,15 @@
  * @since 0.1.0
  */
 import type { ShellNode, ShellParser } from "../platform/ShellGrammar.ts"
-import { checkHereText, expansionTypes, literalWord, readWord, type ShellWord, type WordHost, wordTypes } from "./ShellWords.ts"
+import {
+  checkHereText,
+  expansionTypes,
+  literalWord,
+  readWord,
+  type ShellWord,
+  type WordHost,
+  wordTypes
+} from "./ShellWords.ts"
 
 /** @since 0.1.0 @category models */
 export interface SimpleCommand {
@@ -126,7 +134,9 @@ class Reader implements WordHost {
     }
     if (root.broken) this.problem("a syntax error")
     this.statement(root)
-    if (this.hidden && this.arithmetic) this.problem("text that looks like a command beside something that evaluates text")
+    if (this.hidden && this.arithmetic) {
+      this.problem("text that looks like a command beside something that evaluates text")
+    }
   }
 
   private word(node: ShellNode): ShellWord {
@@ -156,7 +166,9 @@ class Reader implements WordHost {
     if (from >= to) return
     const gap = this.source.slice(from, to)
     if (!isGap(gap)) return this.problem(`characters that the grammar left out (${JSON.stringify(shortened(gap))})`)
-    if (single && gap.replaceAll("\\\n", "").includes("\n")) this.problem("a command that goes on after the end of its line")
+    if (single && gap.replaceAll("\\\n", "").includes("\n")) {
+      this.problem("a command that goes on after the end of its line")
+    }
   }
 
   private statement(node: ShellNode): void {
@@ -264,7 +276,11 @@ class Reader implements WordHost {
     if (name !== undefined && name.bare && reservedWords.has(name.text)) {
       this.problem(`${JSON.stringify(name.text)} where a command is expected`)
     }
-    if (/^(?:let|test|declare|typeset|local|export|readonly|read|printf|unset|wait|mapfile|readarray|getopts)$/.test(name?.text ?? "")) {
+    if (
+      /^(?:let|test|declare|typeset|local|export|readonly|read|printf|unset|wait|mapfile|readarray|getopts)$/.test(
+        name?.text ?? ""
+      )
+    ) {
       this.arithmetic = true
     }
     done(assignments, words)
@@ -360,7 +376,9 @@ class Reader implements WordHost {
       if (!/^\d+$/.test(descriptor.text) || /[^\s;|&()<>]/.test(this.source[descriptor.start - 1] ?? " ")) {
         this.problem("a descriptor that is part of a word")
       }
-      if (operator !== undefined && operator.start !== descriptor.end) this.problem("a descriptor apart from its operator")
+      if (operator !== undefined && operator.start !== descriptor.end) {
+        this.problem("a descriptor apart from its operator")
+      }
     }
     const kind = operator?.type ?? ""
     if (operators.length !== 1 || !/^(?:[<>]|>>|>\||<>|&>|&>>|[<>]&|[<>]&-)$/.test(kind)) {
@@ -557,8 +575,8 @@ class Reader implements WordHost {
       case "arithmetic_expansion":
         return node.text.startsWith("$((") ? this.evaluated(node, "$((", "))") : this.problem("$[...]")
       default:
-        if (/^\$\{!/.test(node.text)) this.problem("an expansion of a name that is not known (${!...})")
-        if (/@P\}$/.test(node.text)) this.problem("an expansion that runs what it holds (@P)")
+        if (node.text.startsWith("${!")) this.problem("an expansion of a name that is not known (${!...})")
+        if (node.text.endsWith("@P}")) this.problem("an expansion that runs what it holds (@P)")
         if (/^\$\{\w+(?:\[[^\]]*\])?:?=/.test(node.text)) this.problem("an expansion that assigns")
         return this.nested(node, false, in_double_quotes)
     }
@@ -609,7 +627,10 @@ class Reader implements WordHost {
       if (char === "(") depth++
       if (char === ")" && --depth < 0) break
     }
-    if (!rest.startsWith(open) || !rest.endsWith(close) || depth !== 0 || !/^[\w\s+\-*/%<>=!&|^~?:,.#()[\]]*$/.test(inside)) {
+    if (
+      !rest.startsWith(open) || !rest.endsWith(close) || depth !== 0 ||
+      !/^[\w\s+\-*/%<>=!&|^~?:,.#()[\]]*$/.test(inside)
+    ) {
       this.problem("arithmetic that is hard to read")
     }
   }

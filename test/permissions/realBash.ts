@@ -49,9 +49,11 @@ const mayBe = (view: View, text: string): boolean =>
 
 /** What ran without having been seen in the line. A line that counts as one that cannot be read hides nothing. */
 export const unseen = (line: ShellLine, ran: ReadonlyArray<string>): ReadonlyArray<string> =>
-  line.problem !== null ? [] : ran.filter((text) =>
-    !line.commands.some((command) =>
-      command.opaque || [command, ...command.same].some((view) => mayBe(view, text)) ||
-      (command.floor !== null && command.maybe.some((view) => mayBe(view, text)))
+  line.problem !== null ?
+    [] :
+    ran.filter((text) =>
+      !line.commands.some((command) =>
+        command.opaque || [command, ...command.same].some((view) => mayBe(view, text)) ||
+        (command.floor !== null && command.maybe.some((view) => mayBe(view, text)))
+      )
     )
-  )

@@ -1,0 +1,103 @@
+/**
+ * The rules of the settings as the policy takes them, and the examples that a rule may carry (reading 7.9).
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import type { ConfigService } from "../config/Config.ts"
+import { compileRule, splitPattern, type TieredRule } from "./RuleList.ts"
+import { PermissionPolicy } from "./Policy.ts"
+import type { ShellSource } from "./Shell.ts"
+
+type Settings = Pick<ConfigService, "rules"> & { readonly sources?: ConfigService["sources"] }
+
+/** Rules with their file and line where the settings know them. @since 0.1.0 @category constructors */
+export const fromConfig = ({ rules, sources }: Settings): ReadonlyArray<TieredRule> => {
+  const used = new Map<string, number>()
+  return rules.map((rule: TieredRule) => {
+    const key = `permissions.${rule.tool_pattern}`
+    const own = (sources?.get(key) ?? []).filter((source) => source.tier === rule.tier)
+    const turn = `${rule.tier ?? ""}\0${key}`
+    const nth = used.get(turn) ?? 0
+    used.set(turn, nth + 1)
+    const place = own[nth]
+    return {
+      ...(place?.file === undefined ? {} : { file: place.file }),
+      ...(place?.line === undefined ? {} : { line: place.line }),
+      ...rule
+    }
+  })
+}
+
+/** An example of a rule that does not hold. @since 0.1.0 @category models */
+export interface BrokenExample {
+  readonly rule: TieredRule
+  readonly example: string
+  readonly expected: "match" | "not_match"
+}
+
+/**
+ * A rule's examples against the rule alone. With a subject part an example is a subject of that tool, else a tool name. A
+ * command line matches an allow rule when the rule alone allows all of it, another rule when a part of it is matched.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const brokenExamples = (
+  rules: ReadonlyArray<TieredRule>,
+  shell?: ShellSource
+): ReadonlyArray<BrokenExample> =>
+  rules.flatMap((rule) => {
+    if (rule.match === undefined && rule.not_match === undefined) return []
+    const matches = matcher(rule, shell)
+    const wrong = (examples: ReadonlyArray<string> | undefined, expected: BrokenExample["expected"]) =>
+      (examples ?? []).filter((example) => matches(example) !== (expected === "match"))
+        .map((example) => ({ rule, example, expected }))
+    return [...wrong(rule.match, "match"), ...wrong(rule.not_match, "not_match")]
+  })
+
+const matcher = (rule: TieredRule, shell: ShellSource): (example: string) => boolean => {
+  const compiled = compileRule(rule, 0, 0)
+  if (compiled.subject === null) return (example) => compiled.plain(example)
+  const { matches, name } = compiled.subject
+  if (!name("bash")) return (example) => matches(example)
+  const { file: _file, line: _line, tier: _tier, untrusted: _untrusted, ...alone } = rule
+  const policy = new PermissionPolicy([alone], { shell })
+  return (example) => policy.evaluate("bash", example).rule_index === 0
+}
+
+/** Whether checking the examples needs the shell grammar. @since 0.1.0 @category combinators */
+export const examplesNeedShell = (rules: ReadonlyArray<TieredRule>): boolean =>
+  rules.some((rule) =>
+    (rule.match !== undefined || rule.not_match !== undefined) && splitPattern(rule.tool_pattern) !== null
+  )
+
+const place = (rule: TieredRule): string => {
+  const tier = rule.tier === undefined ? "" : ` (${rule.tier}`
+  const file = rule.file === undefined ? "" : ` ${rule.file}${rule.line === undefined ? "" : `:${rule.line}`}`
+  return tier === "" ? file : `${tier}${file})`
+}
+
+/** A rule whose own examples say that it does not mean what was meant. @since 0.1.0 @category errors */
+export class PermissionRuleError
+  extends Schema.TaggedError<PermissionRuleError>("@hanzo/dev/permissions/PermissionRuleError")("PermissionRuleError", {
+    reason: Schema.Literal("example"),
+    /** One line an example. */
+    details: Schema.Array(Schema.String)
+  })
+{
+  override get message(): string {
+    return [...this.details, "Correct the pattern or the example; until then nothing is run by these rules."].join("\n")
+  }
+
+  static of(broken: ReadonlyArray<BrokenExample>): PermissionRuleError {
+    return new PermissionRuleError({
+      reason: "example",
+      details: broken.map(({ example, expected, rule }) =>
+        `permission rule ${JSON.stringify(rule.tool_pattern)}${place(rule)} ${
+          expected === "match" ? "does not match its example" : "matches what it must not match:"
+        } ${JSON.stringify(example)}`
+      )
+    })
+  }
+}
