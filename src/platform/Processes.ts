@@ -197,7 +197,8 @@ const readTurn: Effect.Effect<void> = Effect.async((resume) => {
   setImmediate(() => setImmediate(() => resume(Effect.void)))
 })
 
-const pipeGrace = Duration.millis(100)
+/** With what else it takes, a grandchild at the pipe costs 100 ms at most. */
+const pipeGrace = Duration.millis(80)
 const defaultGrace = Duration.seconds(2)
 /** A child that KILL does not end within this hangs in the kernel; nothing more can be done about it. */
 const killWait = Duration.seconds(5)
@@ -321,8 +322,9 @@ const spawn = (input: SpawnInput): Effect.Effect<RunningProcess, ProcessError, S
 
     yield* Effect.forkIn(Effect.interruptible(reaper), scope)
     if (input.timeout !== undefined) {
+      // A child that has exited was in time, even if a grandchild still holds its pipes.
       const deadline = Effect.raceFirst(
-        Deferred.await(settled),
+        Deferred.await(exited),
         Effect.zipRight(
           sleep(input.timeout),
           Effect.suspend(() => {

@@ -1,9 +1,14 @@
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { listDocument } from "../../src/cli/Hooks.ts"
 import { Config } from "../../src/config/Config.ts"
 import { fromText } from "../../src/config/Tiers.ts"
 import type { AgentEventBody } from "../../src/domain/AgentEvent.ts"
@@ -13,6 +18,7 @@ import { Workspace } from "../../src/domain/Workspace.ts"
 import { fitting, inputJson, maxVariableBytes, variables } from "../../src/hooks/HookInput.ts"
 import { judge } from "../../src/hooks/HookOutput.ts"
 import { Hooks } from "../../src/hooks/Hooks.ts"
+import { Dirs } from "../../src/platform/Dirs.ts"
 import { Environment } from "../../src/platform/Environment.ts"
 import { Processes } from "../../src/platform/Processes.ts"
 import { FakeProcesses } from "../../src/testing/index.ts"
@@ -284,6 +290,68 @@ describe("Hooks", () => {
         assert.strictEqual(stop.decision, "allow")
       }).pipe(Effect.provide(layerHooks(settings))))
   }
+})
+
+describe("whose hooks run (4.9, 9.8, 9.9)", () => {
+  const inWorkspace = (trust: "none" | "all") => {
+    const home = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "hooks-tiers-")))
+    const root = path.join(home, "work")
+    const settings = (word: string) => `{\n  "hooks": [\n    ${JSON.stringify(pre(`echo ${word} >> ran`))}\n  ]\n}\n`
+    const write = (file: string, word: string): void => {
+      fs.mkdirSync(path.dirname(file), { recursive: true })
+      fs.writeFileSync(file, settings(word))
+    }
+    const paths = Layer.mergeAll(NodeFileSystem.layer, Dirs.layerTest(home), Environment.layerTest({ cwd: root, home }))
+    const layer = Hooks.layer.pipe(
+      Layer.provideMerge(Config.layerFor({ root, trust, managed_file: path.join(home, "none.json") })),
+      Layer.provide(Layer.mergeAll(
+        paths,
+        Processes.layer,
+        Layer.succeed(Workspace, { root, cwd: root }),
+        Logger.remove(Logger.defaultLogger)
+      ))
+    )
+    return Effect.acquireUseRelease(
+      Effect.gen(function*() {
+        const dirs = yield* Dirs
+        write(path.join(root, ".hanzo", "settings.local.json"), "local")
+        write(path.join(root, ".hanzo", "settings.json"), "project")
+        write(path.join(dirs.config, "settings.json"), "user")
+      }).pipe(Effect.provide(paths)),
+      () =>
+        Effect.gen(function*() {
+          const hooks = yield* Hooks
+          const { sources } = yield* Config
+          const outcome = yield* hooks.runPre("bash", {}, recorded().context)
+          assert.strictEqual(outcome.decision, "allow")
+          return {
+            ran: fs.readFileSync(path.join(root, "ran"), "utf8").trim().split("\n"),
+            listed: listDocument(hooks.hooks, sources).hooks.map(({ file, hook, line, tier }) =>
+              `${hook} ${tier} ${file === undefined ? "" : path.basename(file)}:${line}`
+            )
+          }
+        }).pipe(Effect.provide(layer)),
+      () => Effect.sync(() => fs.rmSync(home, { recursive: true, force: true }))
+    )
+  }
+
+  it.live("anthropics/claude-code#62519: hooks that a checkout brings do not run before it is trusted", () =>
+    Effect.gen(function*() {
+      const { listed, ran } = yield* inWorkspace("none")
+      assert.deepStrictEqual(ran, ["user"])
+      assert.deepStrictEqual(listed, ["0 user settings.json:3"])
+    }))
+
+  it.live("in a trusted workspace: user, project, local, none instead of another", () =>
+    Effect.gen(function*() {
+      const { listed, ran } = yield* inWorkspace("all")
+      assert.deepStrictEqual(ran, ["user", "project", "local"])
+      assert.deepStrictEqual(listed, [
+        "0 user settings.json:3",
+        "1 project settings.json:3",
+        "2 local settings.local.json:3"
+      ])
+    }))
 })
 
 describe("the hooks' slot", () => {

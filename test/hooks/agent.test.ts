@@ -256,13 +256,13 @@ describe("hooks of sessions, prompts, questions and ends", () => {
     const [how, command, reason] of [
       ["denies", "echo 'no secrets please' >&2; exit 2", "no secrets please"],
       ["breaks", "exit 7", "denied by hook 0 (user_prompt_submit): it ended with exit code 7"],
-      ["hangs", "sleep 60", "denied by hook 0 (user_prompt_submit): it did not end within 300 ms"]
+      ["hangs", "sleep 60", "denied by hook 0 (user_prompt_submit): it did not end within 1500 ms"]
     ] as const
   ) {
     it.live(`a prompt hook that ${how} ends the run with prompt_denied; nothing of the prompt is recorded`, () =>
       withAgent({
         hooks: [
-          { event: "user_prompt_submit", command: `if grep -q password; then ${command}; fi`, timeout_ms: 300 }
+          { event: "user_prompt_submit", command: `if grep -q password; then ${command}; fi`, timeout_ms: 1_500 }
         ],
         turns: [done]
       }, () =>
@@ -321,7 +321,7 @@ describe("hooks of sessions, prompts, questions and ends", () => {
 
   it.live("a notification tells of a question and keeps nobody waiting", () =>
     withAgent({
-      hooks: [{ event: "notification", command: "cat > told; sleep 0.5" }],
+      hooks: [{ event: "notification", command: "cat > told; sleep 1.5" }],
       permissions: { bash: "prompt" },
       answer: allow,
       turns: [bash("echo hello"), done]
