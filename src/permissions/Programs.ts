@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import type { SimpleCommand } from "./ShellReader.ts"
+import type { SimpleCommand } from "./ShellExpansions.ts"
 import { join, type ShellWord } from "./ShellWords.ts"
 
 /** A text that a deny rule looks at; `known` as in ShellWord. @since 0.1.0 @category models */

@@ -8,7 +8,8 @@
  */
 import type { ShellParser } from "../platform/ShellGrammar.ts"
 import { type CommandView, type View, view } from "./Programs.ts"
-import { read, type Redirection } from "./ShellReader.ts"
+import type { Redirection } from "./ShellExpansions.ts"
+import { read } from "./ShellReader.ts"
 
 /** @since 0.1.0 @category models */
 export interface ShellLine {

@@ -7,31 +7,8 @@
  * @since 0.1.0
  */
 import type { ShellNode, ShellParser } from "../platform/ShellGrammar.ts"
-import {
-  checkHereText,
-  expansionTypes,
-  literalWord,
-  readWord,
-  type ShellWord,
-  type WordHost,
-  wordTypes
-} from "./ShellWords.ts"
-
-/** @since 0.1.0 @category models */
-export interface SimpleCommand {
-  /** `NAME=value` before the command, or alone. */
-  readonly assignments: ReadonlyArray<ShellWord>
-  readonly words: ReadonlyArray<ShellWord>
-  readonly start: number
-}
-
-/** A file that an output redirection opens. @since 0.1.0 @category models */
-export interface Redirection {
-  /** As written, quotes removed; null = it is not known before the line runs. */
-  readonly path: string | null
-  readonly text: string
-  readonly start: number
-}
+import { ExpansionReader, isGap, type Redirection, shortened, type SimpleCommand } from "./ShellExpansions.ts"
+import { checkHereText, expansionTypes, literalWord, type ShellWord, wordTypes } from "./ShellWords.ts"
 
 /** @since 0.1.0 @category models */
 export interface ShellReading {
@@ -71,55 +48,14 @@ const tokens: ReadonlySet<string> = new Set([
   "\n"
 ])
 
-/** Nodes that read as one line: a newline between their parts would end them. */
-const oneLine: ReadonlySet<string> = new Set([
-  "command",
-  "declaration_command",
-  "unset_command",
-  "test_command",
-  "file_redirect",
-  "herestring_redirect",
-  "variable_assignments",
-  "negated_command"
-])
-
-/** Nodes whose parts may lie apart by text that is no token. */
-const textual: ReadonlySet<string> = new Set(["string", "heredoc_body", "expansion", "heredoc_redirect"])
-
-/** Only blanks, newlines, and escaped newlines that stand beside a blank. */
-const isGap = (gap: string): boolean => /^[ \t\n]*(?:(?:[ \t\n]\\\n|\\\n[ \t\n])[ \t\n]*)*$/.test(gap)
-
-const shortened = (text: string): string => text.length > 40 ? `${text.slice(0, 40)}...` : text
-
-class Reader implements WordHost {
-  readonly commands: Array<SimpleCommand> = []
-  readonly writes: Array<Redirection> = []
-  readonly problems: Array<string> = []
-  /** Text that would run if something evaluated it. */
-  private hidden = false
-  /** Something evaluates text as arithmetic. */
-  private arithmetic = false
+class Reader extends ExpansionReader {
   private readonly hereLines = new Set<number>()
   private root: ShellNode | null = null
-  readonly source: string
-  private readonly parse: ShellParser
-  private readonly depth: number
-  /** Where the text stands in the whole line; what is nested all stands where it begins. */
-  private readonly offset: number | null
 
-  constructor(source: string, parse: ShellParser, depth: number, offset: number | null) {
-    this.source = source
-    this.parse = parse
-    this.depth = depth
-    this.offset = offset
-  }
-
-  readonly problem = (why: string): void => {
-    if (this.problems.length < 20) this.problems.push(why)
-  }
-
-  private at(position: number): number {
-    return this.offset ?? position
+  protected readInner(text: string, start: number): ExpansionReader {
+    const reader = new Reader(text, this.parse, this.depth + 1, start)
+    reader.read()
+    return reader
   }
 
   read(): void {
@@ -139,41 +75,10 @@ class Reader implements WordHost {
     }
   }
 
-  private word(node: ShellNode): ShellWord {
-    // What the word's own expansions hold is read; only text that stays text counts.
-    if (/\$\(|`/.test(node.text) && /\$\(|`/.test(this.literalParts(node))) this.hidden = true
-    return readWord(this, node)
-  }
-
-  private literalParts(node: ShellNode): string {
-    if (expansionTypes.has(node.type)) return ""
-    return node.children.length === 0 ? node.text : node.children.map((child) => this.literalParts(child)).join("")
-  }
-
-  /** Between the parts of a node there is nothing but blanks. */
-  private gaps(node: ShellNode): void {
-    if (node.children.length === 0 || textual.has(node.type) || node.type === "concatenation") return
-    const single = oneLine.has(node.type)
-    let at = node.start
-    for (const child of node.children) {
-      this.gap(at, child.start, single)
-      at = child.end
-    }
-    this.gap(at, node.end, single)
-  }
-
-  private gap(from: number, to: number, single: boolean): void {
-    if (from >= to) return
-    const gap = this.source.slice(from, to)
-    if (!isGap(gap)) return this.problem(`characters that the grammar left out (${JSON.stringify(shortened(gap))})`)
-    if (single && gap.replaceAll("\\\n", "").includes("\n")) {
-      this.problem("a command that goes on after the end of its line")
-    }
-  }
-
   private statement(node: ShellNode): void {
     if (this.commands.length > maxCommands) return this.problem("too many commands")
     if (node.broken) this.problem(`a syntax error at ${JSON.stringify(shortened(node.text))}`)
+    if (node.type === "redirected_statement") return this.redirected(node)
     this.gaps(node)
     if (node.type === "compound_statement" && node.text.startsWith("((")) return this.evaluated(node, "((", "))")
     if (sequences.has(node.type) || node.type === "ERROR") return this.sequence(node, node.children)
@@ -189,8 +94,6 @@ class Reader implements WordHost {
         return this.reserve(node.start)([this.assignment(node)], [])
       case "variable_assignments":
         return this.reserve(node.start)(node.children.map((child) => this.assignment(child)), [])
-      case "redirected_statement":
-        return this.redirected(node)
       case "for_statement":
         return this.loop(node)
       case "c_style_for_statement":
@@ -208,11 +111,13 @@ class Reader implements WordHost {
   }
 
   /** Statements one after another: between two of them something must part them. */
-  private sequence(node: ShellNode, children: ReadonlyArray<ShellNode>): void {
+  protected sequence(node: ShellNode, children: ReadonlyArray<ShellNode>): void {
     let before: ShellNode | null = null
     for (const child of children) {
       if (!child.named) {
-        if (!tokens.has(child.type)) this.problem(`an unusual token (${JSON.stringify(shortened(child.type))})`)
+        if (!tokens.has(child.type) || child.text.trim() !== child.type.trim()) {
+          this.problem(`an unusual token (${JSON.stringify(shortened(child.type))})`)
+        }
         before = null
         continue
       }
@@ -244,7 +149,7 @@ class Reader implements WordHost {
     }
   }
 
-  private command(node: ShellNode, more: ReadonlyArray<ShellNode>): void {
+  private command(node: ShellNode, more: ReadonlyArray<ShellNode>, extra: ReadonlyArray<ShellWord> = []): void {
     const done = this.reserve(node.start)
     const assignments: Array<ShellWord> = []
     const words: Array<ShellWord> = []
@@ -272,6 +177,7 @@ class Reader implements WordHost {
         this.problem("a word that is a descriptor")
       }
     }
+    words.push(...extra)
     const [name] = words
     if (name !== undefined && name.bare && reservedWords.has(name.text)) {
       this.problem(`${JSON.stringify(name.text)} where a command is expected`)
@@ -380,7 +286,7 @@ class Reader implements WordHost {
         this.problem("a descriptor apart from its operator")
       }
     }
-    const kind = operator?.type ?? ""
+    const kind = operator?.text ?? ""
     if (operators.length !== 1 || !/^(?:[<>]|>>|>\||<>|&>|&>>|[<>]&|[<>]&-)$/.test(kind)) {
       this.problem(`an unusual redirection (${JSON.stringify(shortened(node.text))})`)
     }
@@ -416,7 +322,16 @@ class Reader implements WordHost {
     const more: Array<ShellNode> = []
     let body: ShellNode | null = null
     const redirects: Array<ShellNode> = []
+    const dashes: Array<ShellWord> = []
+    let at = node.start
     for (const child of node.children) {
+      // The grammar loses the word `-` before a here-document.
+      const dash = /^([ \t]+)-[ \t]*$/.exec(this.source.slice(at, child.start))
+      if (dash !== null && body?.type === "command" && at === body.end) {
+        const start = at + (dash[1] ?? "").length
+        dashes.push({ text: "-", known: null, bare: true, start, end: start + 1 })
+      } else this.gap(at, child.start, true)
+      at = child.end
       if (child.field === "body") body = child
       else redirects.push(child)
     }
@@ -437,7 +352,7 @@ class Reader implements WordHost {
     } else if (body.type === "command") {
       if (body.broken) this.problem("a syntax error")
       this.gaps(body)
-      this.command(body, [...words, ...more])
+      this.command(body, [...words, ...more], dashes)
     } else {
       this.statement(body)
       for (const child of words) if (this.redirect(child).length > 0) this.problem("words after a redirection")
@@ -467,7 +382,8 @@ class Reader implements WordHost {
     this.hereLines.add(line)
     if (this.root !== null && spans(this.root, line)) return strange("within a longer text")
 
-    const tabs = operator.type === "<<-"
+    if (operator.text !== "<<" && operator.text !== "<<-") return strange("that touches a word")
+    const tabs = operator.text === "<<-"
     let at = line + 1
     for (;;) {
       const stop = source.indexOf("\n", at)
@@ -535,104 +451,6 @@ class Reader implements WordHost {
       }
     }
     if (open >= 0) this.problem("a backquote without its other half")
-  }
-
-  /** Between backquotes a backslash hides dollar, backquote, backslash, and in double quotes the double quote. */
-  private inner(content: string, start: number, in_double_quotes: boolean): void {
-    const text = content.replaceAll(in_double_quotes ? /\\([$`\\"])/g : /\\([$`\\])/g, "$1")
-    const reader = new Reader(text, this.parse, this.depth + 1, this.at(start))
-    reader.read()
-    this.commands.push(...reader.commands)
-    this.writes.push(...reader.writes)
-    for (const why of reader.problems) this.problem(why)
-    this.hidden ||= reader.hidden
-    this.arithmetic ||= reader.arithmetic
-  }
-
-  readonly expansion = (node: ShellNode, in_double_quotes: boolean): void => {
-    if (node.broken) return this.problem("a syntax error in an expansion")
-    switch (node.type) {
-      case "simple_expansion": {
-        const name = /^\$(?:[A-Za-z_]\w*|[0-9@*#?$!_-])$/.exec(node.text)
-        const next = this.source[node.end] ?? ""
-        if (name === null || (/^\$[A-Za-z_]/.test(node.text) && /\w/.test(next))) this.problem("an unusual expansion")
-        return
-      }
-      case "command_substitution": {
-        if (node.text.startsWith("`")) {
-          if (!/^`(?:[^`\\]|\\[\s\S])*`$/.test(node.text)) return this.problem("backquotes that do not fit")
-          return this.inner(node.text.slice(1, -1), node.start, in_double_quotes)
-        }
-        // Two parentheses may be arithmetic to bash.
-        if (!node.text.startsWith("$(") || node.text.startsWith("$((")) return this.problem("an ambiguous substitution")
-        this.gaps(node)
-        return this.sequence(node, node.children)
-      }
-      case "process_substitution":
-        if (in_double_quotes || /^[<>]\(\(/.test(node.text)) return this.problem("an ambiguous substitution")
-        this.gaps(node)
-        return this.sequence(node, node.children)
-      case "arithmetic_expansion":
-        return node.text.startsWith("$((") ? this.evaluated(node, "$((", "))") : this.problem("$[...]")
-      default:
-        if (node.text.startsWith("${!")) this.problem("an expansion of a name that is not known (${!...})")
-        if (node.text.endsWith("@P}")) this.problem("an expansion that runs what it holds (@P)")
-        if (/^\$\{\w+(?:\[[^\]]*\])?:?=/.test(node.text)) this.problem("an expansion that assigns")
-        return this.nested(node, false, in_double_quotes)
-    }
-  }
-
-  /** `${...}` and subscripts: the expansions inside, and nothing else that could be one. */
-  private nested(node: ShellNode, arithmetic: boolean, in_double_quotes = false): void {
-    let rest = ""
-    let at = node.start
-    const walk = (part: ShellNode): void => {
-      if (part.broken) this.problem("a syntax error in an expansion")
-      const inner = part !== node && (expansionTypes.has(part.type) || (part.type === "string" && !in_double_quotes))
-      if (!inner) {
-        if (part.type === "subscript") this.arithmetic = true
-        return part.children.forEach(walk)
-      }
-      rest += this.source.slice(at, part.start)
-      at = part.end
-      if (part.type === "string") this.word(part)
-      else this.expansion(part, in_double_quotes)
-    }
-    walk(node)
-    rest += this.source.slice(at, node.end)
-    if (arithmetic) this.arithmetic = true
-    const inside = rest.startsWith("${") && rest.endsWith("}") ? rest.slice(2, -1) : rest
-    if (/['"\\{}`$<>()|;&\n]/.test(inside)) this.problem("an expansion that is hard to read")
-    // `${name:start:length}` and subscripts are arithmetic.
-    if (/:\s*[^-+=?\s]/.test(inside) || inside.includes("[")) this.arithmetic = true
-  }
-
-  /** Arithmetic: plain characters, balanced parentheses, and expansions that are read like any other. */
-  private evaluated(node: ShellNode, open: string, close: string): void {
-    this.arithmetic = true
-    let rest = ""
-    let at = node.start
-    const walk = (part: ShellNode): void => {
-      if (part.broken) this.problem("a syntax error in arithmetic")
-      if (part === node || !expansionTypes.has(part.type)) return part.children.forEach(walk)
-      rest += `${this.source.slice(at, part.start)}0`
-      at = part.end
-      this.expansion(part, true)
-    }
-    walk(node)
-    rest += this.source.slice(at, node.end)
-    const inside = rest.slice(open.length, -close.length)
-    let depth = 0
-    for (const char of inside) {
-      if (char === "(") depth++
-      if (char === ")" && --depth < 0) break
-    }
-    if (
-      !rest.startsWith(open) || !rest.endsWith(close) || depth !== 0 ||
-      !/^[\w\s+\-*/%<>=!&|^~?:,.#()[\]]*$/.test(inside)
-    ) {
-      this.problem("arithmetic that is hard to read")
-    }
   }
 
   private comment(node: ShellNode): void {
