@@ -4,7 +4,8 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import { access, readdir, readFile, readlink } from "node:fs/promises"
+import { readdirSync, readFileSync, readlinkSync } from "node:fs"
+import { access, readFile } from "node:fs/promises"
 
 /**
  * `at` is the mount point as a plain path. `accessible`: a path leads to it; false when another mount covers it or the
@@ -81,17 +82,23 @@ export const mountOf = (mounts: ReadonlyArray<Mount>, path: string): Mount | und
       undefined
     )
 
-const elsewhere = async (needle: string): Promise<boolean> => {
-  const seen = new Set([await readlink("/proc/self/ns/mnt").catch(() => "")])
-  for (const name of await readdir("/proc").catch(() => [])) {
-    if (!/^\d+$/u.test(name)) continue
-    const space = await readlink(`/proc/${name}/ns/mnt`).catch(() => undefined)
-    if (space === undefined || seen.has(space)) continue
-    seen.add(space)
-    const text = await readFile(`/proc/${name}/mountinfo`, "utf8").catch(() => "")
-    if (text.includes(needle)) return true
+const attempt = <A>(read: () => A): A | undefined => {
+  try {
+    return read()
+  } catch {
+    return undefined
   }
-  return false
+}
+
+const elsewhere = (needle: string): boolean => {
+  const seen = new Set([attempt(() => readlinkSync("/proc/self/ns/mnt"))])
+  return (attempt(() => readdirSync("/proc")) ?? []).some((name) => {
+    if (!/^\d+$/u.test(name)) return false
+    const space = attempt(() => readlinkSync(`/proc/${name}/ns/mnt`))
+    if (seen.has(space)) return false
+    seen.add(space)
+    return attempt(() => readFileSync(`/proc/${name}/mountinfo`, "utf8"))?.includes(needle) === true
+  })
 }
 
 /**
@@ -104,7 +111,7 @@ const elsewhere = async (needle: string): Promise<boolean> => {
 export const isMountedElsewhere = (path: string): Effect.Effect<boolean> =>
   Effect.uninterruptible(Effect.promise(async () => {
     const needle = ` ${escapeMountPath(path)} `
-    for (let left = 10; await elsewhere(needle); left--) {
+    for (let left = 10; elsewhere(needle); left--) {
       if (left === 0) return true
       await new Promise((resolve) => setTimeout(resolve, 20))
     }

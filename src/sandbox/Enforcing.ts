@@ -8,8 +8,13 @@ import * as Effect from "effect/Effect"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Path from "@effect/platform/Path"
+import type * as Scope from "effect/Scope"
 import { Dirs } from "../platform/Dirs.ts"
-import { fromSpawn, Processes } from "../platform/Processes.ts"
+import { Config } from "../config/Config.ts"
+import { Workspace } from "../domain/Workspace.ts"
+import { childEnvironment } from "../platform/ChildEnvironment.ts"
+import { Environment } from "../platform/Environment.ts"
+import { fromSpawn, type ProcessError, Processes, type RunningProcess, type SpawnInput } from "../platform/Processes.ts"
 import { Spawner } from "../platform/Spawner.ts"
 import { Sandbox, type SandboxStatus, type SpawnPolicy } from "./Sandbox.ts"
 
@@ -51,3 +56,24 @@ export const sandboxStatus: Effect.Effect<SandboxStatus, never, Sandbox> = Effec
   Sandbox,
   (sandbox) => sandbox.status
 )
+
+/**
+ * `sandbox exec -- CMD`: the command as a tool would run it, in the session's directory, without credentials in its
+ * environment. Its exit code is the command's; 128 + n after signal n, as of a shell.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const sandboxExec = (
+  argv: SpawnInput["argv"],
+  options: Pick<SpawnInput, "stdin" | "timeout"> = {}
+): Effect.Effect<RunningProcess, ProcessError, Spawner | Environment | Config | Workspace | Scope.Scope> =>
+  Effect.gen(function*() {
+    const spawner = yield* Spawner
+    const environment = yield* Environment
+    const { config } = yield* Config
+    const { cwd } = yield* Workspace
+    const keys = Object.values(config.providers).flatMap((provider) => provider.api_key_env ?? [])
+    const env = childEnvironment(environment.vars, { drop: keys, set: { PWD: cwd, ...config.env } })
+    return yield* spawner.spawn({ ...options, argv, cwd, env })
+  })

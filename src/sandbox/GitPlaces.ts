@@ -22,6 +22,8 @@ export interface GitPlaces {
   readonly write_roots: ReadonlyArray<string>
   readonly protected: ReadonlyArray<ProtectedPlace>
   readonly warnings: ReadonlyArray<string>
+  /** What all this was read from, missing files among it. */
+  readonly sources: ReadonlyArray<string>
 }
 
 /** What a git configuration says that matters here. @since 0.1.0 @category models */
@@ -90,6 +92,7 @@ const max_modules = 64
 export const gitPlaces = (reader: GitReader, root: string): Effect.Effect<GitPlaces> => {
   const { files, home, path } = reader
 
+  const sources = new Set<string>()
   const text = (file: string): Effect.Effect<string | null> =>
     Effect.map(
       Effect.option(files.read(file, max_text)),
@@ -98,7 +101,10 @@ export const gitPlaces = (reader: GitReader, root: string): Effect.Effect<GitPla
   const canonical = (at: string): Effect.Effect<string | null> =>
     files.canonical(at).pipe(Effect.map((found) => found.path), Effect.orElseSucceed(() => null))
   const realText = (file: string): Effect.Effect<string | null> =>
-    Effect.flatMap(canonical(file), (real) => real === null ? Effect.succeed(null) : text(real))
+    Effect.flatMap(
+      Effect.zipRight(Effect.sync(() => sources.add(file)), canonical(file)),
+      (real) => real === null ? Effect.succeed(null) : text(real)
+    )
   const kindOf = (at: string): Effect.Effect<"file" | "directory" | "link" | "other" | null> =>
     files.stat(at).pipe(Effect.map((stamp) => stamp?.kind ?? null), Effect.orElseSucceed(() => null))
   const expand = (value: string, base: string): string =>
@@ -125,6 +131,7 @@ export const gitPlaces = (reader: GitReader, root: string): Effect.Effect<GitPla
   const modules = (directory: string, depth = 0): Effect.Effect<ReadonlyArray<string>> =>
     Effect.gen(function*() {
       if (depth > 4) return []
+      sources.add(directory)
       const entries = yield* Effect.orElseSucceed(files.list(directory), () => [])
       const found: Array<string> = []
       for (const entry of entries) {
@@ -146,7 +153,10 @@ export const gitPlaces = (reader: GitReader, root: string): Effect.Effect<GitPla
   /** What tells git in each linked worktree where its configuration is. */
   const worktreesOf = (common: string): Effect.Effect<ReadonlyArray<ProtectedPlace>> =>
     Effect.map(
-      Effect.orElseSucceed(files.list(path.join(common, "worktrees")), () => []),
+      Effect.suspend(() => {
+        sources.add(path.join(common, "worktrees"))
+        return Effect.orElseSucceed(files.list(path.join(common, "worktrees")), () => [])
+      }),
       (trees) =>
         trees.slice(0, max_modules).flatMap((tree) =>
           ["config.worktree", "gitdir", "commondir"].map((name): ProtectedPlace => ({
@@ -165,6 +175,7 @@ export const gitPlaces = (reader: GitReader, root: string): Effect.Effect<GitPla
       const target = /^gitdir:\s*(.+)$/mu.exec((yield* text(file)) ?? "")?.[1]?.trim()
       if (target === undefined) return null
       const own = yield* canonical(path.resolve(root, target))
+      for (const name of ["HEAD", "gitdir", "commondir", "config"]) sources.add(path.join(own ?? root, name))
       if (own === null || (yield* kindOf(path.join(own, "HEAD"))) !== "file") return null
       const back = (yield* text(path.join(own, "gitdir")))?.trim()
       if (back !== undefined) {
@@ -180,6 +191,7 @@ export const gitPlaces = (reader: GitReader, root: string): Effect.Effect<GitPla
 
   return Effect.gen(function*() {
     const dot = path.join(root, ".git")
+    sources.add(dot)
     const kind = yield* kindOf(dot)
     const write_roots: Array<string> = []
     const places: Array<ProtectedPlace> = []
@@ -189,7 +201,9 @@ export const gitPlaces = (reader: GitReader, root: string): Effect.Effect<GitPla
       path.join(home, ".gitconfig"),
       path.join(home, ".config", "git", "config")
     ]
-    if (kind === null) places.push({ path: dot, missing: "directory" })
+    // An empty one is the mount point of a command, ours or another program's: nothing is to be put into it.
+    const empty = kind === "directory" && (yield* Effect.orElseSucceed(files.list(dot), () => ["?"])).length === 0
+    if (kind === null || empty) places.push({ path: dot, missing: "directory" })
     else if (kind === "directory") {
       const own = [dot, ...(yield* modules(path.join(dot, "modules")))]
       places.push(...own.flatMap(control), ...(yield* worktreesOf(dot)))
@@ -221,6 +235,6 @@ export const gitPlaces = (reader: GitReader, root: string): Effect.Effect<GitPla
       if (directory !== root) places.push({ path: directory, missing: "directory" })
       else warnings.push(`core.hooksPath is the workspace itself (${root}); it cannot be protected`)
     }
-    return { write_roots, protected: places, warnings }
+    return { write_roots, protected: places, warnings, sources: [...sources] }
   })
 }

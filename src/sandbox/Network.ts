@@ -21,9 +21,11 @@ export const refusedHost = (allow: ReadonlyArray<string>, host: string, port: nu
   const fits = allow.some((pattern) => {
     const [, given = "", wanted] =
       /^(.*?)(?::(\d+))?$/su.exec(pattern.trim().toLowerCase().replace(/^https?:\/\//u, "")) ?? []
-    const domain = given.replace(/\.$/u, "").replace(/^\[(.*)\]$/su, "$1")
+    const domain = given.replace(/(?<!\*)\.$/u, "").replace(/^\[(.*)\]$/su, "$1")
     const named = domain === "*" ||
-      (domain.startsWith("*.") ? name.endsWith(domain.slice(1)) && name !== domain.slice(2) : name === domain)
+      (domain.startsWith("*.") && domain.length > 2
+        ? name.endsWith(domain.slice(1)) && name !== domain.slice(2)
+        : name === domain)
     return domain !== "" && named && (wanted === undefined ? port === 80 || port === 443 : port === Number(wanted))
   })
   return fits ? null : `${name}:${port} is not among the domains that the sandbox allows (sandbox.network.allow)`

@@ -22,16 +22,26 @@ export interface ProgramCandidate {
   readonly sure: boolean
 }
 
-/** Words of a command line after quote removal, as far as that can be told without running it. */
-const words = (line: string): ReadonlyArray<string> =>
-  Array.from(
-    line.matchAll(/(?:[^\s'"\\;&|<>()`$]|\\.|'[^']*'|"(?:[^"\\]|\\.)*"|\$\{?[A-Za-z_]\w*\}?)+/gsu),
-    ([word]) =>
-      word.replace(/'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)/gsu, (_, single, double, escaped) => {
-        const quoted: unknown = single ?? double ?? escaped
-        return typeof quoted === "string" ? quoted.replace(/\\(["\\$`])/gu, "$1") : ""
-      })
+/** Simple commands of a line as words after quote removal, as far as that can be told without running it. */
+const commandsIn = (line: string): ReadonlyArray<ReadonlyArray<string>> => {
+  const found: Array<Array<string>> = [[]]
+  const tokens = line.matchAll(
+    /[;&|()<>\n`]|(?:[^\s'"\\;&|<>()`$]|\\.|'[^']*'|"(?:[^"\\]|\\.)*"|\$\{?[A-Za-z_]\w*\}?)+/gsu
   )
+  for (const [token] of tokens) {
+    if (/^[;&|()<>\n`]$/u.test(token)) {
+      found.push([])
+      continue
+    }
+    found.at(-1)?.push(token.replace(/'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)/gsu, (_, single, double, escaped) => {
+      const quoted: unknown = single ?? double ?? escaped
+      return typeof quoted === "string" ? quoted.replace(/\\(["\\$`])/gu, "$1") : ""
+    }))
+  }
+  return found
+}
+
+const isAssignment = (word: string): boolean => /^[A-Za-z_]\w*=/u.test(word)
 
 /** Variables that a hook's command line may use for the project's root. */
 const rootVariables = /^\$\{?(?:HANZO_PROJECT_ROOT|PWD)\}?(?=\/)/u
@@ -46,16 +56,17 @@ const rootVariables = /^\$\{?(?:HANZO_PROJECT_ROOT|PWD)\}?(?=\/)/u
 export const programCandidates = (commands: ActiveCommands): ReadonlyArray<ProgramCandidate> => {
   const found = new Map<string, boolean>()
   const add = (list: ReadonlyArray<string>): void => {
+    const first = list.findIndex((word) => !isAssignment(word))
     list.forEach((word, index) => {
       const plain = word.replace(rootVariables, ".")
       for (const text of [plain, plain.slice(plain.indexOf("=") + 1)]) {
         if (text === "" || text.startsWith("-") || text.includes("\0") || text.includes("$")) continue
-        const sure = index === 0 && text.includes("/")
+        const sure = index === first && text === plain && text.includes("/")
         found.set(text, (found.get(text) ?? false) || sure)
       }
     })
   }
-  for (const line of commands.lines) add(words(line))
+  for (const line of commands.lines) for (const words of commandsIn(line)) add(words)
   for (const argv of commands.argvs) add(argv)
   return Array.from(found, ([text, sure]) => ({ text, sure }))
 }

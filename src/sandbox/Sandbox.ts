@@ -17,6 +17,7 @@ import { Dirs } from "../platform/Dirs.ts"
 import { Environment } from "../platform/Environment.ts"
 import type { FileError } from "../platform/FileError.ts"
 import { Files } from "../platform/Files.ts"
+import { fingerprint, isAnyFile, type Look, lookAtAll } from "../platform/Look.ts"
 import { makeFilterProxy } from "../platform/FilterProxy.ts"
 import { isMountedElsewhere } from "../platform/MountTable.ts"
 import { ProcessError, type SpawnInput } from "../platform/Processes.ts"
@@ -117,10 +118,18 @@ const make = (options: SandboxOptions) =>
       files,
       path
     })
-    const git = gitPlaces({ files, path, home: dirs.home }, land.workspace)
     const gitAtStart: GitPlaces = settings.mode === "off"
-      ? { write_roots: [], protected: [], warnings: [] }
-      : yield* git
+      ? { write_roots: [], protected: [], warnings: [], sources: [] }
+      : yield* gitPlaces({ files, path, home: dirs.home }, land.workspace)
+    let known = { state: yield* fingerprint(gitAtStart.sources), places: gitAtStart }
+    /** Read again when one of its files has changed. */
+    const git: Effect.Effect<GitPlaces> = Effect.gen(function*() {
+      const state = yield* fingerprint(known.places.sources)
+      if (state === known.state) return known.places
+      const places = yield* gitPlaces({ files, path, home: dirs.home }, land.workspace)
+      known = { state: yield* fingerprint(places.sources), places }
+      return places
+    })
     const wholeWorkspace = land.roots.some((root) => isWithin(root, land.workspace, path.sep))
     const gitRoots = wholeWorkspace ? gitAtStart.write_roots : []
 
@@ -174,11 +183,11 @@ const make = (options: SandboxOptions) =>
       ? Effect.succeed(null)
       : Effect.map(inForce, ({ isolated, method, reason }) =>
         method === null && settings.require_enforcement
-          ? `the settings require kernel enforcement (sandbox.require_enforcement), and there is none here: ${
-            reason ?? "unknown"
+          ? `the settings require kernel enforcement (sandbox.require_enforcement); there is none here: ${
+            reason ?? "?"
           }`
           : isolate && !isolated
-          ? `the settings restrict the network (sandbox.network), which cannot be enforced here: ${reason ?? "unknown"}`
+          ? `the settings restrict the network (sandbox.network), which cannot be enforced here: ${reason ?? "?"}`
           : null)
 
     const status: SandboxService["status"] = Effect.gen(function*() {
@@ -208,14 +217,12 @@ const make = (options: SandboxOptions) =>
       const places = write_roots.length === 0 ? "no file" : write_roots.join(", ")
       const files = `A sandbox is in force. File tools may use ${places} only; settings (.hanzo), git hooks and git ` +
         "configuration cannot be changed."
+      const tmp = settings.private_tmp ? ", have a /tmp of their own" : ""
       const commands = refused !== null
         ? `Commands do not run: ${refused}.`
         : by === "path_check"
         ? "Commands are not held back by the kernel here, but the same rules are meant for them."
-        : `Commands see the rest of the file system read-only${
-          settings.private_tmp ? ", have a /tmp of their own" : ""
-        } ` +
-          "and end with their call."
+        : `Commands see the rest of the file system read-only${tmp} and end with their call.`
       const net = refused !== null || network === "shared"
         ? ""
         : network === "isolated"
@@ -240,32 +247,22 @@ const make = (options: SandboxOptions) =>
       return socket
     }))
 
-    const kindOf = (at: string): Effect.Effect<Place["kind"] | null> =>
-      files.stat(at).pipe(
-        Effect.map((stamp) =>
-          stamp?.kind === "directory" ? "directory" as const : stamp?.kind === "file" ? "file" as const : null
-        ),
-        Effect.orElseSucceed(() => null)
-      )
+    const placeOf = (kind: Look): Place["kind"] | null => kind === "directory" || kind === "file" ? kind : null
     const existing = (places: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<Place>> =>
-      Effect.map(
-        Effect.forEach(places, (at) => Effect.map(kindOf(at), (kind) => ({ path: at, kind })), { concurrency: 16 }),
-        (found) => found.flatMap(({ kind, path: at }) => kind === null ? [] : [{ path: at, kind }])
-      )
+      Effect.map(lookAtAll(places), (found) =>
+        places.flatMap((at, index) => {
+          const kind = placeOf(found[index] ?? null)
+          return kind === null ? [] : [{ path: at, kind }]
+        }))
     /** Sockets have no kind of their own here: they are covered like files. */
-    const sockets: Effect.Effect<ReadonlyArray<Place>> = Effect.map(
-      Effect.forEach(controlSockets, (at) => Effect.orElseSucceed(files.stat(at), () => null), { concurrency: 32 }),
-      (found) =>
-        found.flatMap((stamp, index): ReadonlyArray<Place> => {
-          const at = controlSockets[index]
-          return stamp === null || at === undefined || stamp.kind === "link"
-            ? []
-            : [{ path: at, kind: stamp.kind === "directory" ? "directory" : "file" }]
-        })
-    )
+    const sockets: Effect.Effect<ReadonlyArray<Place>> = Effect.map(lookAtAll(controlSockets), (found) =>
+      controlSockets.flatMap((at, index): ReadonlyArray<Place> => {
+        const kind = found[index] ?? null
+        return kind === null || kind === "link" ? [] : [{ path: at, kind: kind === "directory" ? "directory" : "file" }]
+      }))
 
     const held = new Map<string, Held>()
-    // Looking, making and taking away belong together: see `close`.
+    // Looking, making and taking away belong together.
     const oneByOne = yield* Effect.makeSemaphore(1)
     /** A mount point where a protected place is missing; the last command that uses it takes it away. */
     const hold = (at: string, kind: Place["kind"]): Effect.Effect<boolean, never, Scope.Scope> =>
@@ -287,16 +284,18 @@ const make = (options: SandboxOptions) =>
           }))
       )
 
-    /** The first part of the way to a missing place that is missing itself. */
+    /** The first part of the way to a missing place that is missing itself; null = a link or file is in the way. */
     const firstMissing = (at: string): Effect.Effect<string | null> =>
-      files.canonical(at).pipe(
-        Effect.map((found) => {
-          if (found.kind !== null || found.path !== at) return null
-          const [next] = path.relative(found.existing, at).split(path.sep)
-          return next === undefined ? null : path.join(found.existing, next)
-        }),
-        Effect.orElseSucceed(() => null)
-      )
+      Effect.gen(function*() {
+        let missing = at
+        for (;;) {
+          const parent = path.dirname(missing)
+          const [kind = null] = yield* lookAtAll([parent])
+          if (kind === "directory") return missing
+          if (kind !== null || parent === missing) return null
+          missing = parent
+        }
+      })
 
     interface Closed {
       readonly read_only: ReadonlyArray<Place>
@@ -307,18 +306,25 @@ const make = (options: SandboxOptions) =>
       places: ReadonlyArray<ProtectedPlace>,
       roots: ReadonlyArray<string>
     ): Effect.Effect<Closed, never, Scope.Scope> =>
-      oneByOne.withPermits(1)(Effect.gen(function*() {
+      Effect.gen(function*() {
         const read_only: Array<Place> = []
         const masked: Array<Place> = []
-        const concerned = places.filter((place) => roots.some((root) => isWithin(root, place.path)))
-        const kinds = yield* Effect.forEach(concerned, (place) => kindOf(place.path), { concurrency: 16 })
+        // What lies in a closed place is closed with it.
+        const concerned = places.filter((place) =>
+          roots.some((root) => isWithin(root, place.path)) &&
+          !places.some((other) => other.path !== place.path && isWithin(other.path, place.path))
+        )
+        const kinds = yield* lookAtAll(concerned.map((place) => place.path))
         for (const [index, place] of concerned.entries()) {
-          const kind = kinds[index] ?? null
+          const look = kinds[index] ?? null
+          const kind = placeOf(look)
           // What stands there empty because another command needs it is still missing.
           if (kind !== null && !held.has(place.path)) {
             read_only.push({ path: place.path, kind })
             continue
           }
+          // A link cannot be mounted over, and must not stop the command.
+          if (look === "link" || look === "other") continue
           if (place.missing === "none") continue
           const first = held.has(place.path) ? place.path : yield* firstMissing(place.path)
           if (first === null) continue
@@ -329,7 +335,7 @@ const make = (options: SandboxOptions) =>
           if (yield* hold(first, as)) masked.push({ path: first, kind: as })
         }
         return { read_only, masked }
-      }))
+      })
 
     const refuse = (input: SpawnInput, why: string): ProcessError =>
       new ProcessError({
@@ -348,14 +354,7 @@ const make = (options: SandboxOptions) =>
         : (input.env.get("PATH") ?? "/usr/bin:/bin").split(":").map((directory) =>
           path.resolve(input.cwd, directory === "" ? "." : directory, program)
         )
-      return Effect.map(
-        Effect.findFirst(
-          candidates,
-          (file) =>
-            files.canonical(file).pipe(Effect.map((found) => found.kind === "file"), Effect.orElseSucceed(() => false))
-        ),
-        (found) => found._tag === "Some"
-      )
+      return isAnyFile(candidates)
     }
 
     const wrapSpawn: SandboxService["wrapSpawn"] = (input, policy = {}) =>
@@ -366,33 +365,38 @@ const make = (options: SandboxOptions) =>
         const { method } = yield* inForce
         if (method === null) return input
         // The plain way says it better.
-        if (!(yield* isFound(input)) || (yield* kindOf(input.cwd)) === null) return input
+        if (!(yield* isFound(input)) || (yield* fingerprint([input.cwd])) === "-") return input
 
         const own: SandboxFiles = yield* Effect.mapError(sandboxFiles, prepared(input))
-        const repository = yield* git
         const runtime: Place = { path: own.directory, kind: "directory" }
-        const roots = yield* existing([
-          ...land.roots,
-          ...(wholeWorkspace ? repository.write_roots : []),
-          ...(policy.extra_write_roots ?? []),
-          ...(settings.private_tmp ? [] : [own.temporary])
-        ])
+        const { closed, roots } = yield* oneByOne.withPermits(1)(Effect.gen(function*() {
+          const repository = yield* git
+          const roots = yield* existing([
+            ...land.roots,
+            ...(wholeWorkspace ? repository.write_roots : []),
+            ...(policy.extra_write_roots ?? []),
+            ...(settings.private_tmp ? [] : [own.temporary])
+          ])
+          const places: ReadonlyArray<ProtectedPlace> = [
+            ...repository.protected,
+            ...(wholeWorkspace
+              ? [{ path: path.join(land.workspace, ".hanzo"), missing: "directory" as const }]
+              : []),
+            ...[...land.roots, workspace.cwd].map((root) => ({
+              path: path.join(root, ".hanzo"),
+              missing: "none" as const
+            })),
+            ...land.roots.flatMap((root) =>
+              ["hooks", "config"].map((name) => ({ path: path.join(root, ".git", name), missing: "none" as const }))
+            ),
+            ...land.always_protected.map((at) => ({
+              path: at,
+              missing: at === land.config_home ? "directory" as const : "file" as const
+            }))
+          ]
+          return { roots, closed: yield* close(places, roots.map((root) => root.path)) }
+        }))
         const inside = roots.map((root) => root.path)
-        const closed = yield* close([
-          ...repository.protected,
-          ...(wholeWorkspace ? [{ path: path.join(land.workspace, ".hanzo"), missing: "directory" as const }] : []),
-          ...[...land.roots, workspace.cwd].map((root) => ({
-            path: path.join(root, ".hanzo"),
-            missing: "none" as const
-          })),
-          ...land.roots.flatMap((root) =>
-            ["hooks", "config"].map((name) => ({ path: path.join(root, ".git", name), missing: "none" as const }))
-          ),
-          ...land.always_protected.map((at) => ({
-            path: at,
-            missing: at === land.config_home ? "directory" as const : "file" as const
-          }))
-        ], inside)
         const made = plan({
           write_roots: roots,
           read_only: closed.read_only,

@@ -29,7 +29,7 @@ export const layers = (request: Omit<Request, "commands">) => {
     Files.layer,
     Processes.layer,
     Dirs.layerTest(request.base),
-    Environment.layerTest({ vars, home: `${request.base}/home`, pid: process.pid }),
+    Environment.layerTest({ vars, home: `${request.base}/home`, pid: process.pid, os: request.os ?? "linux" }),
     Config.layerText(JSON.stringify({ sandbox: request.sandbox, ...request.settings })),
     Layer.succeed(Workspace, { root: request.root, cwd: request.root }),
     Container.layerProbes({})

@@ -17,6 +17,7 @@ export interface Request {
   readonly methods: ReadonlyArray<string>
   readonly env?: Record<string, string>
   readonly commands: ReadonlyArray<string>
+  readonly os?: string
   /** All at once. */
   readonly together?: boolean
   readonly resolve?: Record<string, ReadonlyArray<string>>
