@@ -7,13 +7,15 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Agent } from "../agent/Agent.ts"
-import { Config, type ConfigFlags, type ConfigService, type TrustMode } from "../config/Config.ts"
+import { AllowAlways } from "../config/AllowAlways.ts"
+import { SettingsWriter } from "../config/SettingsWriter.ts"
+import { Trust } from "../config/Trust.ts"
 import { Credentials } from "../credentials/Credentials.ts"
 import { Ids } from "../domain/Ids.ts"
 import { PermissionPrompter, type PermissionPrompterService } from "../domain/Permission.ts"
 import { Hooks } from "../hooks/Hooks.ts"
-import { Workspace } from "../domain/Workspace.ts"
 import { Permissions } from "../permissions/Permissions.ts"
+import { PersistAllow } from "../permissions/PersistAllow.ts"
 import { AtomicFile } from "../platform/AtomicFile.ts"
 import { Files } from "../platform/Files.ts"
 import { Http } from "../platform/Http.ts"
@@ -33,7 +35,7 @@ import { layerExecutor, layerSystemServices, systemTools } from "../tools/Layers
 import { McpTools } from "../tools/McpTools.ts"
 import { NativeTools } from "../tools/Registry.ts"
 import { ToolSandbox } from "../tools/Slots.ts"
-import * as ProjectRoot from "./ProjectRoot.ts"
+import { layerSettings, type SettingsOptions } from "./Settings.ts"
 
 /** @since 0.1.0 @category models */
 export interface ProcessOptions {
@@ -42,21 +44,12 @@ export interface ProcessOptions {
 }
 
 /** @since 0.1.0 @category models */
-export interface WorkspaceOptions {
-  /** What `-C` said. */
-  readonly directory?: string
-  readonly flags?: ConfigFlags
+export interface WorkspaceOptions extends SettingsOptions {
   /** Asked in order; none = nobody can be asked. */
   readonly prompters?: ReadonlyArray<PermissionPrompterService>
   /** Absolute path of `--scenario FILE`. */
   readonly scenario_file?: string
   readonly scenarios?: ReadonlyArray<Scenario>
-  /** Settings in place of those on disk; the demo's. */
-  readonly settings?: string
-  /** Settings that were read before, in place of reading them. */
-  readonly config?: ConfigService
-  /** How much of the workspace's own settings counts; default: what the user has trusted. */
-  readonly trust?: TrustMode
 }
 
 /** Record, HTTP, processes, files, ids. @since 0.1.0 @category layers */
@@ -70,21 +63,7 @@ export const layerProcess = (options: ProcessOptions = {}) =>
     Ids.layer
   )
 
-/** Where the session works and what the settings of all tiers say there. @since 0.1.0 @category layers */
-export const layerSettings = (options: WorkspaceOptions = {}) =>
-  Layer.provideMerge(
-    options.config !== undefined
-      ? Config.layerOf(options.config)
-      : options.settings !== undefined
-      ? Config.layerText(options.settings, options.flags)
-      : Layer.unwrapEffect(Effect.map(Workspace, ({ root }) =>
-        Config.layerFor({
-          root,
-          ...(options.flags === undefined ? {} : { flags: options.flags }),
-          ...(options.trust === undefined ? {} : { trust: options.trust })
-        }))),
-    ProjectRoot.layer(options.directory)
-  )
+export { layerSettings }
 
 /** Names to models, and requests to them. @since 0.1.0 @category layers */
 export const layerModels = (options: WorkspaceOptions = {}) =>
@@ -101,6 +80,12 @@ export const layerModels = (options: WorkspaceOptions = {}) =>
 
 const layerNativeTools = NativeTools.layerOf([Effect.map(FileTools, (tools) => tools), systemTools])
 
+/** "Always" is written to the workspace's local settings. */
+const layerPersistAllow = Layer.effect(PersistAllow, AllowAlways).pipe(
+  Layer.provide(AllowAlways.layer),
+  Layer.provide(Layer.merge(SettingsWriter.layer, Trust.layer))
+)
+
 /** The tools behind their Guard, with rules and prompters. @since 0.1.0 @category layers */
 export const layerTools = (options: WorkspaceOptions = {}) =>
   layerExecutor.pipe(
@@ -108,7 +93,7 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
     Layer.provide(FileTools.layer),
     Layer.provide(layerSystemServices),
     Layer.provide(Layer.mergeAll(McpTools.layerEmpty, layerHookSlot, ToolSandbox.layerNoop)),
-    Layer.provideMerge(Layer.merge(Permissions.layer, Hooks.layer)),
+    Layer.provideMerge(Layer.merge(Layer.provide(Permissions.layer, layerPersistAllow), Hooks.layer)),
     Layer.provideMerge(Layer.succeed(PermissionPrompter, options.prompters ?? []))
   )
 

@@ -3,21 +3,22 @@
  *
  * @since 0.1.0
  */
-import type * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Agent } from "../agent/Agent.ts"
-import { Config, type ConfigFlags } from "../config/Config.ts"
+import { Config, type ConfigFlags, type ConfigService } from "../config/Config.ts"
 import type { PermissionPrompterService } from "../domain/Permission.ts"
 import type { Workspace } from "../domain/Workspace.ts"
-import type { Dirs } from "../platform/Dirs.ts"
 import { Environment } from "../platform/Environment.ts"
 import type { NodePlatform } from "../platform/NodePlatform.ts"
 import type { Models } from "../provider/Models.ts"
 import { SessionStore } from "../storage/SessionStore.ts"
 import { type CliExit, failed, usage } from "./Exit.ts"
+import { soundConfig } from "./Output.ts"
 import type { AgentValues } from "./Run.ts"
+
+type Runtime = typeof import("../app/Runtime.ts")
 
 /** What a command that runs the agent uses. @since 0.1.0 @category models */
 export type AgentServices = Agent | Config | Models | SessionStore | Workspace
@@ -34,6 +35,8 @@ export interface AgentOptions {
   readonly trust_workspace: boolean
   /** `--scenario`: file of the scripted model. */
   readonly scenario?: string
+  /** Settings that were read before, in place of reading them. */
+  readonly config?: ConfigService
 }
 
 /** @since 0.1.0 @category constructors */
@@ -56,40 +59,79 @@ export const optionsOf = (
   ...(values.scenario === undefined ? {} : { scenario: values.scenario })
 })
 
-/** Settings alone: user file and environment. @since 0.1.0 @category layers */
-export const configLayer: Layer.Layer<Config, never, FileSystem.FileSystem | Dirs | Environment> = Config.layer
-
 /** What kept the layers from being built, as the end of the command: a wrong directory is a mistake of the caller. */
 const compositionExit = (error: { readonly _tag: string; readonly message: string }): CliExit => {
   const lines = error.message.split("\n")
   return error._tag === "StorageError" ? failed(...lines) : usage(...lines)
 }
 
-/** The whole runtime for one workspace. Call once and keep the result. @since 0.1.0 @category layers */
-export const agentLayer = (options: AgentOptions): Layer.Layer<AgentServices, CliExit, NodePlatform> =>
+/** What lives as long as the process. @since 0.1.0 @category models */
+export type ProcessServices = Layer.Layer.Success<ReturnType<Runtime["layerProcess"]>>
+
+/** @since 0.1.0 @category layers */
+export const processLayer = (in_memory: boolean): Layer.Layer<ProcessServices, CliExit, NodePlatform> =>
+  Layer.unwrapEffect(
+    Effect.map(
+      Effect.promise(() => import("../app/Runtime.ts")),
+      (runtime) => Layer.mapError(runtime.layerProcess({ memory: in_memory }), compositionExit)
+    )
+  )
+
+/** Everything of one workspace over the process. Build it anew for other settings. @since 0.1.0 @category layers */
+export const workspaceLayer = (
+  options: AgentOptions
+): Layer.Layer<Exclude<AgentServices, SessionStore>, CliExit, NodePlatform | ProcessServices> =>
   Layer.unwrapEffect(Effect.gen(function*() {
     const runtime = yield* Effect.promise(() => import("../app/Runtime.ts"))
     const path = yield* Path.Path
     const { cwd } = yield* Environment
-    const workspace = runtime.layerWorkspace({
-      ...(options.directory === undefined ? {} : { directory: options.directory }),
-      flags: options.flags,
-      prompters: options.prompters,
-      ...(options.scenario === undefined ? {} : { scenario_file: path.resolve(cwd, options.scenario) })
-    })
-    return workspace.pipe(
-      Layer.provideMerge(runtime.layerProcess({ memory: options.in_memory })),
-      Layer.mapError(compositionExit)
+    return Layer.mapError(
+      runtime.layerWorkspace({
+        ...settingsOf(options),
+        ...(options.config === undefined ? {} : { config: options.config }),
+        prompters: options.prompters,
+        ...(options.scenario === undefined ? {} : { scenario_file: path.resolve(cwd, options.scenario) })
+      }),
+      compositionExit
     )
   }))
 
-/** Where `directory` belongs to and what the settings say there. Call once. @since 0.1.0 @category layers */
+/** The whole runtime for one workspace. Call once and keep the result. @since 0.1.0 @category layers */
+export const agentLayer = (options: AgentOptions): Layer.Layer<AgentServices, CliExit, NodePlatform> =>
+  Layer.provideMerge(workspaceLayer(options), processLayer(options.in_memory))
+
+const settingsOf = ({ directory, flags, trust_workspace }: SettingsChoice) => ({
+  ...(directory === undefined ? {} : { directory }),
+  ...(flags === undefined ? {} : { flags }),
+  ...(trust_workspace === true ? { trust: "all" } as const : {})
+})
+
+/** Which settings: of what directory, under what the command line says. @since 0.1.0 @category models */
+export interface SettingsChoice extends Partial<Pick<AgentOptions, "flags" | "trust_workspace">> {
+  /** `-C`. */
+  readonly directory?: string | undefined
+}
+
+/** Where a directory belongs to and what the settings say there. Call once. @since 0.1.0 @category layers */
 export const settingsLayer = (
-  directory: string | undefined
+  choice: SettingsChoice = {}
 ): Layer.Layer<Config | Workspace, CliExit, NodePlatform> =>
   Layer.unwrapEffect(
-    Effect.map(Effect.promise(() => import("../app/Runtime.ts")), (runtime) =>
-      Layer.mapError(runtime.layerSettings(directory === undefined ? {} : { directory }), compositionExit))
+    Effect.map(Effect.promise(() => import("../app/Settings.ts")), ({ layerSettings }) =>
+      Layer.mapError(layerSettings(settingsOf(choice)), compositionExit))
+  )
+
+/**
+ * The settings of a command that runs the agent, before anything of the workspace is built: with any error all of them
+ * are printed and nothing is started (exit code 2, reading 4.6).
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const loadSettings = (options: AgentOptions): Effect.Effect<ConfigService, CliExit, NodePlatform> =>
+  Effect.provide(
+    Effect.flatMap(Config, (config) => config.errors.length > 0 ? soundConfig : Effect.succeed(config)),
+    settingsLayer(options)
   )
 
 /** The record of sessions and the project that `directory` belongs to. Call once. @since 0.1.0 @category layers */

@@ -1,56 +1,30 @@
 /**
- * `hanzo-dev config show` and `config path` (reading 4.10): the settings in force, where they come from, no secret.
+ * `hanzo-dev config show|get|path|validate|schema` (reading 4.10): the settings in force, where they come from, no secret.
  *
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import { line } from "../codec/TerminalText.ts"
+import { line, neutralise } from "../codec/TerminalText.ts"
 import { Config, type ConfigService, type Issue, type Source, type Tier } from "../config/Config.ts"
+import { settingsSchemaText } from "../config/JsonSchema.ts"
+import { parseKey } from "../config/KeyPath.ts"
+import { masked } from "../config/Secrets.ts"
+import { fileOf } from "../config/SettingsWriter.ts"
+import { trackedLocal } from "../config/Tracked.ts"
+import { ExitCode } from "../domain/Failure.ts"
+import { Environment } from "../platform/Environment.ts"
 import { Terminal } from "../platform/Terminal.ts"
-import { columns, issueText, print, printJson, stderrStyle } from "./Output.ts"
-import type { ConfigShow } from "./Schemas.ts"
+import { usage } from "./Exit.ts"
+import { columns, issueText, print, printJson, soundConfig, stderrStyle } from "./Output.ts"
+import type { ConfigGet, ConfigShow, ConfigValidate } from "./Schemas.ts"
 import type * as Spec from "./Spec.ts"
+import type { Style } from "./Style.ts"
+import { untrustedNote } from "./TrustQuestion.ts"
 
-/** Members whose values may all be secrets. */
-const secretMaps: ReadonlySet<string> = new Set(["env", "headers", "oauth_credentials"])
-
-const secretWord = /(?:^|_|-)(?:api_?key|key|token|secret|password|passwd|credentials?|authorization|auth|cookie)$/i
-
-/** Names that end like a secret and are none. */
-const harmless: ReadonlySet<string> = new Set(["auth", "api_key_env"])
-
-const isSecretName = (name: string): boolean => !harmless.has(name) && secretWord.test(name)
-
-/** User and password of an address, and secrets among its parameters. */
-const withoutUserInfo = (text: string): string =>
-  text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#@]*@/i, "$1***@").replaceAll(
-    /([?&][^=&#]*(?:key|token|secret|password)[^=&#]*=)[^&#]*/gi,
-    "$1***"
-  )
-
-/** The value with every secret as `set (TIER)`. @since 0.1.0 @category encoding */
-export const masked = (value: unknown, path: ReadonlyArray<string>, tierOf: (path: string) => Tier): unknown => {
-  const name = path.at(-1) ?? ""
-  if (value === null || value === undefined || value === "") return value
-  const inSecretMap = path.slice(0, -1).some((part) => secretMaps.has(part))
-  if (typeof value !== "object") {
-    return inSecretMap || isSecretName(name)
-      ? `set (${tierOf(path.join("."))})`
-      : typeof value === "string"
-      ? withoutUserInfo(value)
-      : value
-  }
-  if (path.join(".") === "oauth_credentials") {
-    return Object.keys(value).length === 0 ? value : `set (${tierOf(path.join("."))})`
-  }
-  if (Array.isArray(value)) return value.map((item, index) => masked(item, [...path, String(index)], tierOf))
-  const object: Record<string, unknown> = Object.create(null)
-  for (const [key, member] of Object.entries(value)) object[key] = masked(member, [...path, key], tierOf)
-  return object
-}
+const setIn = (tierOf: (path: string) => Tier) => (path: string): string => `set (${tierOf(path)})`
 
 /** The tier of a key, or of the nearest entry it belongs to. */
-const tierIn = (config: ConfigService) => (path: string): Tier => {
+const tierIn = (config: Pick<ConfigService, "origins">) => (path: string): Tier => {
   for (let key = path; key !== ""; key = key.slice(0, Math.max(0, key.lastIndexOf(".")))) {
     const tier = config.origins.get(key)
     if (tier !== undefined) return tier
@@ -61,7 +35,7 @@ const tierIn = (config: ConfigService) => (path: string): Tier => {
 
 const maskedSource = (key: string, source: Source): Source => ({
   ...source,
-  value: masked(source.value, key.split("."), () => source.tier)
+  value: masked(source.value, key.split("."), setIn(() => source.tier))
 })
 
 const withoutFrame = (issue: Issue): Issue => {
@@ -69,11 +43,15 @@ const withoutFrame = (issue: Issue): Issue => {
   return rest
 }
 
+type Shown =
+  & Pick<ConfigService, "config" | "errors" | "origins" | "sources" | "user_file" | "warnings">
+  & Partial<Pick<ConfigService, "trust">>
+
 /** The document of `config show --json`. @since 0.1.0 @category encoding */
-export const document = (config: ConfigService, origin: boolean): ConfigShow => ({
+export const document = (config: Shown, origin: boolean): ConfigShow => ({
   v: 1,
   file: config.user_file,
-  settings: masked(config.config, [], tierIn(config)) as Record<string, unknown>,
+  settings: masked(config.config, [], setIn(tierIn(config))) as Record<string, unknown>,
   ...(origin
     ? {
       origins: Object.fromEntries(
@@ -81,6 +59,12 @@ export const document = (config: ConfigService, origin: boolean): ConfigShow => 
       )
     }
     : {}),
+  ...(config.trust === undefined ? {} : {
+    trust: config.trust.status,
+    pending_trust: config.trust.status === "untrusted"
+      ? config.trust.definitions.map(({ key, kind, line, tier }) => ({ kind, tier, key, line }))
+      : []
+  }),
   warnings: config.warnings.map(withoutFrame),
   errors: config.errors.map(withoutFrame)
 })
@@ -102,6 +86,12 @@ const originRows = (config: ConfigService): string =>
     )
   )
 
+const problemsText = (config: Pick<ConfigService, "errors" | "warnings">, style: Style): string =>
+  [
+    ...config.warnings.map((issue) => issueText(issue, style.yellow("warning:"))),
+    ...config.errors.map((issue) => issueText(issue, style.red("error:")))
+  ].map((text) => `${text}\n`).join("")
+
 /** Runs with broken settings too (reading 4.6); the exit code says whether they are sound. @since 0.1.0 @category combinators */
 export const show = Effect.fn("Cli.config.show")(function*(values: Spec.Values<typeof Spec.configShow>) {
   const config = yield* Config
@@ -109,21 +99,76 @@ export const show = Effect.fn("Cli.config.show")(function*(values: Spec.Values<t
   const style = yield* stderrStyle
   if (values.json) yield* printJson(document(config, values.origin))
   else {
-    const problems = [
-      ...config.warnings.map((issue) => issueText(issue, style.yellow("warning:"))),
-      ...config.errors.map((issue) => issueText(issue, style.red("error:")))
-    ]
-    if (problems.length > 0) yield* terminal.err(`${problems.join("\n")}\n`)
+    yield* terminal.err(problemsText(config, style))
+    yield* terminal.err(untrustedNote(config))
     yield* values.origin
       ? print(originRows(config))
       : print(`${JSON.stringify(document(config, false).settings, null, 2)}\n`)
   }
-  return config.errors.length > 0 ? 2 : 0
+  return config.errors.length > 0 ? ExitCode.usage : ExitCode.done
+})
+
+const valueAt = ({ config, rules }: ConfigService, path: ReadonlyArray<string>): unknown => {
+  if (path[0] === "permissions" && path[1] !== undefined) {
+    return rules.find((rule) => rule.tool_pattern === path[1])?.mode
+  }
+  return path.reduce<unknown>(
+    (at, key) => typeof at === "object" && at !== null && Object.hasOwn(at, key) ? Reflect.get(at, key) : undefined,
+    config
+  )
+}
+
+/** A text as it is, everything else as JSON; a setting that nobody has set is `null`. @since 0.1.0 @category combinators */
+export const get = Effect.fn("Cli.config.get")(function*(values: Spec.Values<typeof Spec.configGet>) {
+  const config = yield* soundConfig
+  const environment = yield* Environment
+  const found = parseKey(values.args[0] ?? "")
+  if ("problem" in found) return yield* usage(found.problem)
+  const key = found.path.join(".")
+  const value = masked(valueAt(config, found.path), found.path, setIn(tierIn(config))) ?? null
+  if (values.json) {
+    yield* printJson({ v: 1, key, value, origin: value === null ? null : tierIn(config)(key) } satisfies ConfigGet)
+  } else {
+    const text = typeof value === "string" ? value : JSON.stringify(value, null, 2)
+    yield* print(`${environment.stdout_is_tty ? neutralise(text) : text}\n`)
+  }
+  return ExitCode.done
 })
 
 /** @since 0.1.0 @category combinators */
-export const path = Effect.fn("Cli.config.path")(function*() {
+export const path = Effect.fn("Cli.config.path")(function*(values: Spec.Values<typeof Spec.configPath>) {
   const config = yield* Config
-  yield* print(`${config.user_file}\n`)
-  return 0
+  const file = fileOf(config.files, values.tier ?? "user")
+  if (file === null) return yield* usage("the home directory is no project; only --tier user has a file here")
+  yield* print(`${file}\n`)
+  return ExitCode.done
+})
+
+/** Exit code 2 when a tier has errors. @since 0.1.0 @category combinators */
+export const validate = Effect.fn("Cli.config.validate")(function*(values: Spec.Values<typeof Spec.configValidate>) {
+  const config = yield* Config
+  const terminal = yield* Terminal
+  const warnings = [...config.warnings, ...(yield* trackedLocal(config))]
+  const ok = config.errors.length === 0
+  if (values.json) {
+    yield* printJson(
+      {
+        v: 1,
+        ok,
+        warnings: warnings.map(withoutFrame),
+        errors: config.errors.map(withoutFrame)
+      } satisfies ConfigValidate
+    )
+  } else {
+    yield* terminal.err(problemsText({ warnings, errors: config.errors }, yield* stderrStyle))
+    yield* terminal.err(untrustedNote(config))
+    if (ok) yield* print("the settings are valid\n")
+  }
+  return ok ? ExitCode.done : ExitCode.usage
+})
+
+/** @since 0.1.0 @category combinators */
+export const schema = Effect.fn("Cli.config.schema")(function*() {
+  yield* print(settingsSchemaText())
+  return ExitCode.done
 })

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { nearest } from "../codec/Distance.ts"
 import { line } from "../codec/TerminalText.ts"
+import type { ConfigService } from "../config/Config.ts"
 import type { AgentEvent } from "../domain/AgentEvent.ts"
 import { ExitCode } from "../domain/Failure.ts"
 import { Workspace } from "../domain/Workspace.ts"
@@ -16,7 +17,7 @@ import { Models } from "../provider/Models.ts"
 import { SessionStore } from "../storage/SessionStore.ts"
 import { agentExit, drive } from "./Drive.ts"
 import { CliExit, usage } from "./Exit.ts"
-import { soundConfig, stderrStyle, stdoutExit } from "./Output.ts"
+import { issueText, soundConfig, stderrStyle, stdoutExit } from "./Output.ts"
 import type { Shared } from "./Prompter.ts"
 import { type AgentValues, inputOf, modelOf, sessionOf } from "./Run.ts"
 import { sessionRows } from "./SessionText.ts"
@@ -36,6 +37,7 @@ const commandHelp = {
   new: "begin a new session",
   model: "say or set the model: /model [MODEL]",
   sessions: "list the latest sessions of this project",
+  reload: "apply settings that have changed; background commands end",
   exit: "leave (also Ctrl-D, or Ctrl-C twice)"
 } as const
 
@@ -65,8 +67,22 @@ export const typedOf = (text: string): Typed => {
     : { kind: "unknown", name, near: nearest(name, names) }
 }
 
+/** What a conversation takes along when its workspace is built anew. @since 0.1.0 @category models */
+export interface Going {
+  readonly session_id?: string
+  /** The model that was chosen in it. */
+  readonly model?: string
+  readonly reloaded?: true
+}
+
+/** The person wants these settings applied: the workspace is to be built anew. @since 0.1.0 @category models */
+export interface Reload {
+  readonly config: ConfigService
+  readonly going: Going
+}
+
 /**
- * Until the person leaves; the second argument is what it shares with its prompter. The second signal during one answer
+ * Until the person leaves or reloads; the second argument is what it shares with its prompter. The second signal during one answer
  * leaves at once with its exit code; leaving on purpose is 0.
  *
  * @since 0.1.0
@@ -74,7 +90,8 @@ export const typedOf = (text: string): Typed => {
  */
 export const execute = Effect.fn("Cli.conversation")(function*(
   values: AgentValues,
-  { announcements, interrupts }: Shared
+  { announcements, interrupts }: Shared,
+  going: Going = {}
 ) {
   const terminal = yield* Terminal
   const environment = yield* Environment
@@ -84,18 +101,30 @@ export const execute = Effect.fn("Cli.conversation")(function*(
   if (!environment.stdin_is_tty || !environment.stdout_is_tty) {
     return yield* usage("a conversation needs a terminal", `for scripts: ${program} run "..."`)
   }
-  yield* soundConfig
-  let model = yield* modelOf(values)
-  let chosen = values.model
-  let session_id = yield* sessionOf(values)
+  const config = yield* soundConfig
   const style = yield* stderrStyle
+  let chosen = going.model ?? values.model
+  const named = modelOf({ ...values, model: chosen })
+  let model = yield* going.reloaded === undefined ?
+    named :
+    Effect.catchAll(
+      named,
+      (exit) =>
+        Effect.as(terminal.err(`${style.red("error:")} ${line(exit.message, 1000)}\n`), chosen ?? config.config.model)
+    )
+  let session_id = going.session_id ?? (going.reloaded === undefined ? yield* sessionOf(values) : undefined)
+  let announced: string | null = null
+  let reload: Reload | undefined
   const say = (text: string) => Effect.mapError(terminal.out(text), stdoutExit)
 
-  yield* say(
-    `${style.bold(program)} ${version}  ${line(model, 80)}  ${line(cwd, 200)}\n` +
-      `${style.dim("/help shows the commands, Ctrl-D leaves")}\n`
-  )
-  if (session_id !== undefined) yield* say(style.dim(`going on with ${session_id}\n`))
+  if (going.reloaded !== undefined) yield* say(style.dim("the settings are applied\n"))
+  else {
+    yield* say(
+      `${style.bold(program)} ${version}  ${line(model, 80)}  ${line(cwd, 200)}\n` +
+        `${style.dim("/help shows the commands, Ctrl-D leaves")}\n`
+    )
+  }
+  if (session_id !== undefined && going.reloaded === undefined) yield* say(style.dim(`going on with ${session_id}\n`))
 
   const turn = (prompt: string) =>
     Effect.gen(function*() {
@@ -166,6 +195,23 @@ export const execute = Effect.fn("Cli.conversation")(function*(
             ? yield* terminal.err(`${style.red("error:")} ${line(listed.left.message, 1000)}\n`)
             : yield* say(listed.right.length === 0 ? "no sessions yet\n" : sessionRows(listed.right))
         }
+        case "reload": {
+          const next = yield* config.reload
+          for (const issue of next.errors) yield* terminal.err(`${issueText(issue, style.red("error:"))}\n`)
+          if (next.errors.length > 0) {
+            announced = yield* config.changed
+            return yield* terminal.err("the settings have errors; those that are running stay\n")
+          }
+          reload = {
+            config: next,
+            going: {
+              reloaded: true,
+              ...(session_id === undefined ? {} : { session_id }),
+              ...(chosen === undefined ? {} : { model: chosen })
+            }
+          }
+          return
+        }
         case "exit":
           return yield* new CliExit({ exit_code: ExitCode.done, lines: [] })
       }
@@ -173,6 +219,11 @@ export const execute = Effect.fn("Cli.conversation")(function*(
 
   let warned = false
   while (true) {
+    const changed = yield* config.changed
+    if (changed !== null && changed !== announced) {
+      announced = changed
+      yield* say(style.dim("the settings have changed on disk; /reload applies them\n"))
+    }
     const input = yield* terminal.readLine("> ")
     if (input.type === "end") {
       yield* say("\n")
@@ -187,8 +238,10 @@ export const execute = Effect.fn("Cli.conversation")(function*(
     warned = false
     const typed = typedOf(input.text)
     if (typed.kind === "prompt") yield* turn(typed.text)
-    else if (typed.kind === "command") yield* command(typed.name, typed.argument)
-    else if (typed.kind === "unknown") {
+    else if (typed.kind === "command") {
+      yield* command(typed.name, typed.argument)
+      if (reload !== undefined) return reload
+    } else if (typed.kind === "unknown") {
       yield* terminal.err(
         `there is no command /${line(typed.name, 40)}${
           typed.near === undefined ? "" : `; did you mean /${typed.near}?`

@@ -25,6 +25,7 @@ import { soundConfig, stderrStyle, stdoutExit } from "./Output.ts"
 import * as Prompt from "./Prompt.ts"
 import type { RunResult } from "./Schemas.ts"
 import type * as Spec from "./Spec.ts"
+import { warnUntrusted } from "./TrustQuestion.ts"
 import * as View from "./View.ts"
 
 /** @since 0.1.0 @category models */
@@ -131,6 +132,7 @@ export const execute = Effect.fn("Cli.run")(function*(values: RunValues) {
   const format = values["output-format"] ?? "text"
   const streaming = values["input-format"] === "stream-json"
   yield* soundConfig
+  yield* warnUntrusted
   // read before the session is looked up: a mistake in the prompt is told before anything is touched
   const prompts: Stream.Stream<string | ReadonlyArray<Part>, CliExit, Terminal> = streaming
     ? Prompt.fromLines(values.args[0])

@@ -120,6 +120,15 @@ const Source = Schema.Struct({
   value: Schema.Unknown
 })
 
+const TrustStatus = Schema.Literal("nothing", "trusted", "this_run", "untrusted")
+
+const definition = {
+  kind: Schema.Literal("mcp_server", "hook", "env", "sandbox", "permission", "provider", "lsp_server"),
+  tier: Schema.Literal("project", "local"),
+  key: Schema.String,
+  line: Schema.NullOr(Schema.Number)
+}
+
 /**
  * `config show --json`. Secrets stand as `set (TIER)`. `origins`, with `--origin`, is by dotted key: the value in force,
  * then those it hides.
@@ -132,11 +141,56 @@ export const ConfigShow = Schema.Struct({
   file: Schema.String,
   settings: JsonObject,
   origins: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Array(Source) })),
+  trust: Schema.optional(TrustStatus),
+  pending_trust: Schema.optional(Schema.Array(Schema.Struct(definition))),
   warnings: Schema.Array(ConfigIssue),
   errors: Schema.Array(ConfigIssue)
 })
 /** @since 0.1.0 @category models */
 export type ConfigShow = typeof ConfigShow.Type
+
+/** `config get KEY --json`: the value in force, null when nobody has set it; secrets stand as `set (TIER)`. @since 0.1.0 @category schemas */
+export const ConfigGet = Schema.Struct({
+  v,
+  key: Schema.String,
+  value: Schema.Unknown,
+  origin: Schema.NullOr(Tier)
+})
+/** @since 0.1.0 @category models */
+export type ConfigGet = typeof ConfigGet.Type
+
+/** `config validate --json`. @since 0.1.0 @category schemas */
+export const ConfigValidate = Schema.Struct({
+  v,
+  ok: Schema.Boolean,
+  warnings: Schema.Array(ConfigIssue),
+  errors: Schema.Array(ConfigIssue)
+})
+/** @since 0.1.0 @category models */
+export type ConfigValidate = typeof ConfigValidate.Type
+
+/**
+ * `config trust --json`: what of a workspace's settings needs trust. `text` says what it does, without secrets; `change`
+ * is against what was trusted before, null when nothing was.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const ConfigTrust = Schema.Struct({
+  v,
+  root: Schema.NullOr(Schema.String),
+  status: TrustStatus,
+  hash: Schema.String,
+  items: Schema.Array(Schema.Struct({
+    ...definition,
+    text: Schema.String,
+    change: Schema.NullOr(Schema.Literal("new", "changed", "same")),
+    before: Schema.optional(Schema.String)
+  })),
+  removed: Schema.Array(Schema.Struct({ tier: definition.tier, key: Schema.String, text: Schema.String }))
+})
+/** @since 0.1.0 @category models */
+export type ConfigTrust = typeof ConfigTrust.Type
 
 /** `hooks list --json`: the hooks in force, in the order in which they run. @since 0.1.0 @category schemas */
 export const HooksList = Schema.Struct({

@@ -24,7 +24,12 @@ const formatting = (text: string): jsonc.FormattingOptions => {
 
 const bom = "\uFEFF"
 
-const apply = (source: string, path: ReadonlyArray<string | number>, value: unknown, options: jsonc.ModificationOptions): string => {
+const apply = (
+  source: string,
+  path: ReadonlyArray<string | number>,
+  value: unknown,
+  options: jsonc.ModificationOptions
+): string => {
   const marked = source.startsWith(bom)
   const text = marked ? source.slice(1) : source
   const formattingOptions = formatting(text)

@@ -12,12 +12,11 @@ import { Dirs, type DirsService } from "../platform/Dirs.ts"
 import { Environment } from "../platform/Environment.ts"
 import type { Issue, Tier } from "./Check.ts"
 import type { ConfigService } from "./Config.ts"
-import { type Definition, waiting } from "./Definitions.ts"
+import { type Definition, trustHash, waiting } from "./Definitions.ts"
 import { merge, type Merged, type TieredRule } from "./Merge.ts"
 import { activeServers, withoutDefinition } from "./Servers.ts"
 import * as Tiers from "./Tiers.ts"
 import * as Trust from "./Trust.ts"
-import { trustHash } from "./Definitions.ts"
 
 /** What the command line says: settings by key, and rules in argv order (reading 7.4). @since 0.1.0 @category models */
 export interface ConfigFlags {
@@ -117,10 +116,15 @@ const fingerprint = (fs: FileSystem.FileSystem, files: ReadonlyArray<string>): E
         Option.match(found, {
           onNone: () => "-",
           onSome: ({ dev, ino, mtime, size }) =>
-            [dev, Option.getOrElse(ino, () => 0), size, Option.match(mtime, {
-              onNone: () => 0,
-              onSome: (date) => date.getTime()
-            })].join(":")
+            [
+              dev,
+              Option.getOrElse(ino, () => 0),
+              size,
+              Option.match(mtime, {
+                onNone: () => 0,
+                onSome: (date) => date.getTime()
+              })
+            ].join(":")
         })), { concurrency: "unbounded" }),
     (stamps) => stamps.join(" ")
   )
@@ -169,9 +173,7 @@ export const settle = (
     all_rules: counts ? merged.rules : merge(
       tiers.map((values) => ({
         ...values,
-        rules: values.rules.map((rule) =>
-          waits.has(`${values.tier} ${rule.key}`) ? { ...rule, untrusted: true } : rule
-        )
+        rules: values.rules.map((rule) => waits.has(`${values.tier} ${rule.key}`) ? { ...rule, untrusted: true } : rule)
       }))
     ).rules,
     mcp_servers: activeServers(merged.config, counts ? tiers : without)
@@ -186,19 +188,20 @@ const filesOf = (
   managed: string
 ): SettingsFiles => {
   const user = `${dirs.config}/settings.json`
-  const project = root === null ? null : `${root}/.hanzo/settings.json`
+  const project = `${root ?? ""}/.hanzo/settings.json`
+  const none = root === null || root === home || root === dirs.home || project === user
   return {
     managed,
     user,
-    project: project === user || root === home || root === dirs.home ? null : project,
-    local: root === null ? null : `${root}/.hanzo/settings.local.json`,
+    project: none ? null : project,
+    local: none ? null : `${root}/.hanzo/settings.local.json`,
     trust: Trust.trustFile(dirs.config)
   }
 }
 
-const notice = (code: string, tier: Tier, file: string, message: string): Issue => ({
+const notice = (code: string, file: string, message: string): Issue => ({
   code,
-  tier,
+  tier: "user",
   file,
   key: null,
   line: null,
@@ -206,10 +209,40 @@ const notice = (code: string, tier: Tier, file: string, message: string): Issue 
   message
 })
 
-/** Loads and merges every tier; never fails, what is wrong is in `errors`. @since 0.1.0 @category constructors */
-export const load = (
-  options: LoadOptions = {}
-): Effect.Effect<ConfigService, never, FileSystem.FileSystem | Dirs | Environment> =>
+/** Reads what the settings come from, as often as it is asked. @since 0.1.0 @category models */
+export interface Reader {
+  /** Canonical. */
+  readonly root: string | null
+  readonly files: SettingsFiles
+  readonly fingerprint: Effect.Effect<string>
+  /** `notices`: what is to be said about the files themselves. */
+  readonly tiers: Effect.Effect<{
+    readonly tiers: ReadonlyArray<Tiers.TierValues>
+    readonly notices: ReadonlyArray<Issue>
+  }>
+  /** What the user trusts in this workspace. */
+  readonly trusted: Effect.Effect<{
+    readonly record: Trust.TrustRecord | null
+    readonly notices: ReadonlyArray<Issue>
+  }>
+}
+
+const storedTrust = (fs: FileSystem.FileSystem, file: string, root: string): Reader["trusted"] =>
+  Effect.map(readFile(fs, file), (content) => {
+    if (content === null) return { record: null, notices: [] }
+    const found = "problem" in content
+      ? Either.left(content.problem.message)
+      : Trust.recordIn(new TextDecoder().decode(content.bytes), root)
+    return Either.match(found, {
+      onLeft: (problem) => ({ record: null, notices: [notice("trust_unreadable", file, problem)] }),
+      onRight: (record) => ({ record, notices: [] })
+    })
+  })
+
+/** @since 0.1.0 @category constructors */
+export const reader = (
+  options: Omit<LoadOptions, "trust"> = {}
+): Effect.Effect<Reader, never, FileSystem.FileSystem | Dirs | Environment> =>
   Effect.gen(function*() {
     const fs = yield* FileSystem.FileSystem
     const dirs = yield* Dirs
@@ -220,31 +253,53 @@ export const load = (
     const files = filesOf(dirs, root, home, options.managed_file ?? managedFile)
     const legacy = `${dirs.home}/.hanzo/settings.json`
     const watched = [files.managed, files.user, files.project, files.local, legacy].filter((file) => file !== null)
+    const read = (file: string | null) => file === null ? Effect.succeed(null) : readFile(fs, file)
 
-    const version = (trust: TrustMode): Effect.Effect<ConfigService> =>
-      Effect.gen(function*() {
-        // the stamps first: a change while the files are read is one that is announced
-        let known = yield* fingerprint(fs, watched)
-        const read = (file: string | null) => file === null ? Effect.succeed(null) : readFile(fs, file)
+    return {
+      root,
+      files,
+      fingerprint: fingerprint(fs, watched),
+      tiers: Effect.gen(function*() {
         const [managed, own, project, local] = yield* Effect.all(
           [read(files.managed), read(files.user), read(files.project), read(files.local)],
           { concurrency: "unbounded" }
         )
         const old = own === null ? yield* readFile(fs, legacy) : null
-        const tiers = [
-          Tiers.defaults,
-          Tiers.fromFile("managed", managed),
-          Tiers.fromFile("user", own ?? old),
-          Tiers.fromFile("project", project),
-          Tiers.fromFile("local", local),
-          Tiers.fromEnvironment(environment),
-          Tiers.fromFlags(options.flags ?? {})
-        ]
+        return {
+          tiers: [
+            Tiers.defaults,
+            Tiers.fromFile("managed", managed),
+            Tiers.fromFile("user", own ?? old),
+            Tiers.fromFile("project", project),
+            Tiers.fromFile("local", local),
+            Tiers.fromEnvironment(environment),
+            Tiers.fromFlags(options.flags ?? {})
+          ],
+          notices: old === null ? [] : [
+            notice("legacy_file", legacy, `the settings come from an old place; move the file to ${files.user}`)
+          ]
+        }
+      }),
+      trusted: root === null ? Effect.succeed({ record: null, notices: [] }) : storedTrust(fs, files.trust, root)
+    }
+  })
+
+/** Loads and merges every tier; never fails, what is wrong is in `errors`. @since 0.1.0 @category constructors */
+export const load = (
+  options: LoadOptions = {}
+): Effect.Effect<ConfigService, never, FileSystem.FileSystem | Dirs | Environment> =>
+  Effect.gen(function*() {
+    const source = yield* reader(options)
+    const { files, root } = source
+
+    const version = (trust: TrustMode): Effect.Effect<ConfigService> =>
+      Effect.gen(function*() {
+        // the stamps first: a change while the files are read is one that is announced
+        let known = yield* source.fingerprint
+        const { notices, tiers } = yield* source.tiers
         const { definitions } = waiting(tiers)
         const hash = trustHash(root ?? "", definitions)
-        const stored = definitions.length === 0 || root === null
-          ? { record: null, problem: null }
-          : yield* storedTrust(fs, files.trust, root)
+        const stored = definitions.length === 0 ? { record: null, notices: [] } : yield* source.trusted
         const status = definitions.length === 0
           ? "nothing"
           : trust !== "none" && stored.record?.hash === hash
@@ -261,20 +316,9 @@ export const load = (
           user_file: files.user,
           files,
           trust: { status, root, hash, definitions, record: stored.record },
-          warnings: [
-            ...(old === null
-              ? []
-              : [notice(
-                "legacy_file",
-                "user",
-                legacy,
-                `the settings come from an old place; move the file to ${files.user}`
-              )]),
-            ...(stored.problem === null ? [] : [notice("trust_unreadable", "user", files.trust, stored.problem)]),
-            ...warnings
-          ],
-          changed: Effect.map(fingerprint(fs, watched), (now) => now === known ? null : now),
-          acknowledge: Effect.map(fingerprint(fs, watched), (now) => {
+          warnings: [...notices, ...stored.notices, ...warnings],
+          changed: Effect.map(source.fingerprint, (now) => now === known ? null : now),
+          acknowledge: Effect.map(source.fingerprint, (now) => {
             known = now
           }),
           // what was trusted unseen at the start is not what somebody writes into it meanwhile
@@ -282,20 +326,6 @@ export const load = (
         }
       })
     return yield* version(options.trust ?? "stored")
-  })
-
-const storedTrust = (
-  fs: FileSystem.FileSystem,
-  file: string,
-  root: string
-): Effect.Effect<{ readonly record: Trust.TrustRecord | null; readonly problem: string | null }> =>
-  Effect.map(readFile(fs, file), (content) => {
-    if (content === null) return { record: null, problem: null }
-    if ("problem" in content) return { record: null, problem: content.problem.message }
-    return Either.match(Trust.recordIn(new TextDecoder().decode(content.bytes), root), {
-      onLeft: (problem) => ({ record: null, problem }),
-      onRight: (record) => ({ record, problem: null })
-    })
   })
 
 /** The settings of a user file's text alone: no disk, no environment. @since 0.1.0 @category constructors */

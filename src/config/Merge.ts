@@ -134,9 +134,7 @@ export const merge = (tiers: ReadonlyArray<TierValues>): Merged => {
     config[key] = mergeEntries(layers, [key], sources, units)
   }
 
-  const hooks = sorted.flatMap(({ file, hooks, tier }) => 
-    hooks.map(({ entry }): Layered => ({ tier, file, entry }))
-  )
+  const hooks = sorted.flatMap(({ file, hooks, tier }) => hooks.map(({ entry }): Layered => ({ tier, file, entry })))
   hooks.forEach((layer, index) => sources.set(`hooks.${index}`, [source(layer)]))
   config["hooks"] = hooks.map((layer) => plain(layer.entry))
 

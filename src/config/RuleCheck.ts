@@ -52,7 +52,13 @@ const examplesOf = (
 ): ReadonlyArray<string> | undefined | null => {
   if (node === undefined || node.type === "null") return undefined
   if (node.type !== "array") {
-    check.report("error", "wrong_type", path, node.offset, `${path} must be an array of texts, this is ${typeName(node)}`)
+    check.report(
+      "error",
+      "wrong_type",
+      path,
+      node.offset,
+      `${path} must be an array of texts, this is ${typeName(node)}`
+    )
     return null
   }
   const examples: Array<string> = []

@@ -232,8 +232,10 @@ const make = Effect.gen(function*() {
 
   const service: TrustService = {
     grant: ({ definitions, hash, root }) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        change((text) => withRecord(text, root, recordOf(hash, definitions, Math.floor(now / 1000))))),
+      Effect.flatMap(
+        Clock.currentTimeMillis,
+        (now) => change((text) => withRecord(text, root, recordOf(hash, definitions, Math.floor(now / 1000))))
+      ),
     revoke: (root) =>
       Effect.suspend(() => {
         let known = false

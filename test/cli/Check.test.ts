@@ -134,7 +134,7 @@ const table: ReadonlyArray<readonly [argv: ReadonlyArray<string>, expected: stri
   [["acp"], "error hanzo-dev acp comes with a later version of hanzo-dev"],
   [["mcp", "serve", "--x"], "error hanzo-dev mcp comes with a later version of hanzo-dev"],
   [["proxy", "--port", "1"], "error hanzo-dev proxy comes with a later version of hanzo-dev"],
-  [["config", "schema"], "error hanzo-dev config schema comes with a later version of hanzo-dev"],
+  [["config", "schema"], "ok config schema"],
   [["config", "show", "--origin", "--json"], "ok config show --origin --json"],
   [["vectors", "check", "--domain", "sse", "--domain", "pkce"], "ok vectors check --domain 'sse' --domain 'pkce'"]
 ]

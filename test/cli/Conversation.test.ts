@@ -55,7 +55,10 @@ const converse = (argv: ReadonlyArray<string>, on: Bench, given?: Prompter.Share
     const shared = given ?? (yield* Prompter.shared)
     const values = yield* Parser.parse(Spec.conversation, checked.argv)
     return yield* Conversation.execute(values, shared).pipe(
-      Effect.map((code): { readonly code: number; readonly lines: ReadonlyArray<string> } => ({ code, lines: [] })),
+      Effect.map((end): { readonly code: number; readonly lines: ReadonlyArray<string> } => ({
+        code: typeof end === "number" ? end : -1,
+        lines: []
+      })),
       Effect.catchAll((exit: CliExit) => Effect.succeed({ code: exit.exit_code, lines: exit.lines })),
       Effect.provide(on.layer)
     )

@@ -30,6 +30,9 @@ const published: Readonly<Record<string, Published>> = {
   "sessions-list": { title: "hanzo-dev sessions list --json", schema: Schemas.SessionsList },
   "sessions-show": { title: "hanzo-dev sessions show --json", schema: Schemas.SessionShow },
   "config-show": { title: "hanzo-dev config show --json", schema: Schemas.ConfigShow },
+  "config-get": { title: "hanzo-dev config get --json", schema: Schemas.ConfigGet },
+  "config-validate": { title: "hanzo-dev config validate --json", schema: Schemas.ConfigValidate },
+  "config-trust": { title: "hanzo-dev config trust --json", schema: Schemas.ConfigTrust },
   "hooks-list": { title: "hanzo-dev hooks list --json", schema: Schemas.HooksList },
   "hooks-test": { title: "hanzo-dev hooks test --json", schema: Schemas.HooksTest },
   "doctor": { title: "hanzo-dev doctor --json", schema: Schemas.DoctorReport }

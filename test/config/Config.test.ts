@@ -21,7 +21,8 @@ const issues = (text: string): ReadonlyArray<string> =>
 const settle = (text: string) => merge([Tiers.defaults, user(text)])
 
 /** Rules without their places. */
-const bare = (rules: ReadonlyArray<TieredRule>) => rules.map(({ mode, tier, tool_pattern }) => ({ tool_pattern, mode, tier }))
+const bare = (rules: ReadonlyArray<TieredRule>) =>
+  rules.map(({ mode, tier, tool_pattern }) => ({ tool_pattern, mode, tier }))
 
 const withHome = <A, E>(
   body: (root: string, fs: FileSystem.FileSystem) => Effect.Effect<A, E, FileSystem.FileSystem>
@@ -80,7 +81,9 @@ describe("4.5 warnings and 4.6 errors", () => {
       ["{\"hooks\": {}}", ["error wrong_type hooks 1:11"]],
       ["{\"hooks\": [1, null]}", ["error wrong_type hooks.0 1:12", "error wrong_type hooks.1 1:15"]],
       ["{\"mcp_servers\": {\"a\": []}}", ["error wrong_type mcp_servers.a 1:23"]],
-      ["{\"auth\": {\"a\": {\"b\": 1, \"b\": 2}}}", ["warning duplicate_key auth.a.b 1:25"]],
+      ["{\"lsp\": {\"servers\": {\"a\": {\"settings\": {\"b\": {\"c\": 1, \"c\": 2}}}}}}", [
+        "warning duplicate_key lsp.servers.a.settings.b.c 1:52"
+      ]],
       ["{\"permissions\": {\"read\": \"ALLOW\"}}", ["error invalid_value permissions.read 1:26"]],
       ["{\"permissions\": {\"read\": \"ask\"}}", ["error invalid_value permissions.read 1:26"]],
       ["{\"permissions\": {\"read\": null}}", ["error wrong_type permissions.read 1:26"]],

@@ -12,7 +12,7 @@ import * as Spec from "../Spec.ts"
 const layer = (directory: string | undefined) =>
   Hooks.layer.pipe(
     Layer.provide(Processes.layer),
-    Layer.provideMerge(Layer.merge(settingsLayer(directory), Ids.layer))
+    Layer.provideMerge(Layer.merge(settingsLayer({ directory }), Ids.layer))
   )
 
 /** @since 0.1.0 @category constructors */
