@@ -17,18 +17,12 @@ import { Dirs } from "../platform/Dirs.ts"
 import { Environment } from "../platform/Environment.ts"
 import type { FileError } from "../platform/FileError.ts"
 import { Files } from "../platform/Files.ts"
-import { fingerprint, isAnyFile, type Look, lookAtAll } from "../platform/Look.ts"
+import { fingerprint, isAnyFile, lookAtAll } from "../platform/Look.ts"
 import { makeFilterProxy } from "../platform/FilterProxy.ts"
-import { isMountedElsewhere } from "../platform/MountTable.ts"
 import { ProcessError, type SpawnInput } from "../platform/Processes.ts"
-import {
-  makeMountPoint,
-  makeSandboxFiles,
-  removeMountPoint,
-  runtimeProgram,
-  type SandboxFiles
-} from "../platform/SandboxFiles.ts"
+import { makeSandboxFiles, runtimeProgram, type SandboxFiles } from "../platform/SandboxFiles.ts"
 import { invalidPath, isWithin, judge, type PathOperation, type PathPolicy, type PathVerdict } from "./CheckPath.ts"
+import { makeClosing, placeOf } from "./Closing.ts"
 import { Container } from "./Detect.ts"
 import { Enforcement, type ProbeResult } from "./Enforcement.ts"
 import { type GitPlaces, gitPlaces, type ProtectedPlace } from "./GitPlaces.ts"
@@ -90,11 +84,6 @@ export interface SandboxOptions {
   /** Of the filtering proxy: all addresses of a name, and where connections may go. For tests. */
   readonly resolve?: (host: string) => Promise<ReadonlyArray<string>>
   readonly mayConnect?: (address: string) => boolean
-}
-
-interface Held {
-  count: number
-  readonly kind: "file" | "directory"
 }
 
 const make = (options: SandboxOptions) =>
@@ -247,7 +236,6 @@ const make = (options: SandboxOptions) =>
       return socket
     }))
 
-    const placeOf = (kind: Look): Place["kind"] | null => kind === "directory" || kind === "file" ? kind : null
     const existing = (places: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<Place>> =>
       Effect.map(lookAtAll(places), (found) =>
         places.flatMap((at, index) => {
@@ -261,81 +249,7 @@ const make = (options: SandboxOptions) =>
         return kind === null || kind === "link" ? [] : [{ path: at, kind: kind === "directory" ? "directory" : "file" }]
       }))
 
-    const held = new Map<string, Held>()
-    // Looking, making and taking away belong together.
-    const oneByOne = yield* Effect.makeSemaphore(1)
-    /** A mount point where a protected place is missing; the last command that uses it takes it away. */
-    const hold = (at: string, kind: Place["kind"]): Effect.Effect<boolean, never, Scope.Scope> =>
-      Effect.acquireRelease(
-        Effect.gen(function*() {
-          const known = held.get(at)
-          if (known !== undefined) known.count++
-          else if (yield* makeMountPoint(at, kind)) held.set(at, { count: 1, kind })
-          else return false
-          return true
-        }),
-        (got) =>
-          oneByOne.withPermits(1)(Effect.gen(function*() {
-            const known = held.get(at)
-            if (!got || known === undefined || --known.count > 0) return
-            // Taking it away would lift the mount of a command that another program of ours runs.
-            if (!(yield* isMountedElsewhere(at))) yield* removeMountPoint(at, known.kind)
-            held.delete(at)
-          }))
-      )
-
-    /** The first part of the way to a missing place that is missing itself; null = a link or file is in the way. */
-    const firstMissing = (at: string): Effect.Effect<string | null> =>
-      Effect.gen(function*() {
-        let missing = at
-        for (;;) {
-          const parent = path.dirname(missing)
-          const [kind = null] = yield* lookAtAll([parent])
-          if (kind === "directory") return missing
-          if (kind !== null || parent === missing) return null
-          missing = parent
-        }
-      })
-
-    interface Closed {
-      readonly read_only: ReadonlyArray<Place>
-      readonly masked: ReadonlyArray<Place>
-    }
-
-    const close = (
-      places: ReadonlyArray<ProtectedPlace>,
-      roots: ReadonlyArray<string>
-    ): Effect.Effect<Closed, never, Scope.Scope> =>
-      Effect.gen(function*() {
-        const read_only: Array<Place> = []
-        const masked: Array<Place> = []
-        // What lies in a closed place is closed with it.
-        const concerned = places.filter((place) =>
-          roots.some((root) => isWithin(root, place.path)) &&
-          !places.some((other) => other.path !== place.path && isWithin(other.path, place.path))
-        )
-        const kinds = yield* lookAtAll(concerned.map((place) => place.path))
-        for (const [index, place] of concerned.entries()) {
-          const look = kinds[index] ?? null
-          const kind = placeOf(look)
-          // What stands there empty because another command needs it is still missing.
-          if (kind !== null && !held.has(place.path)) {
-            read_only.push({ path: place.path, kind })
-            continue
-          }
-          // A link cannot be mounted over, and must not stop the command.
-          if (look === "link" || look === "other") continue
-          if (place.missing === "none") continue
-          const first = held.has(place.path) ? place.path : yield* firstMissing(place.path)
-          if (first === null) continue
-          const whole = first === place.path
-          // A file whose directory is missing as well: to hold the directory back would break more than it guards.
-          if (!whole && place.missing === "file" && path.basename(first) !== ".hanzo") continue
-          const as = whole ? place.missing : "directory"
-          if (yield* hold(first, as)) masked.push({ path: first, kind: as })
-        }
-        return { read_only, masked }
-      })
+    const closing = yield* makeClosing(path)
 
     const refuse = (input: SpawnInput, why: string): ProcessError =>
       new ProcessError({
@@ -369,7 +283,7 @@ const make = (options: SandboxOptions) =>
 
         const own: SandboxFiles = yield* Effect.mapError(sandboxFiles, prepared(input))
         const runtime: Place = { path: own.directory, kind: "directory" }
-        const { closed, roots } = yield* oneByOne.withPermits(1)(Effect.gen(function*() {
+        const { closed, roots } = yield* closing.exclusively(Effect.gen(function*() {
           const repository = yield* git
           const roots = yield* existing([
             ...land.roots,
@@ -394,7 +308,7 @@ const make = (options: SandboxOptions) =>
               missing: at === land.config_home ? "directory" as const : "file" as const
             }))
           ]
-          return { roots, closed: yield* close(places, roots.map((root) => root.path)) }
+          return { roots, closed: yield* closing.close(places, roots.map((root) => root.path)) }
         }))
         const inside = roots.map((root) => root.path)
         const made = plan({
