@@ -11,7 +11,7 @@ export const markers = ["ma", "mb", "mc", "md"] as const
 
 const script = `#!/bin/sh
 s="\${0##*/}"
-for a; do s="$s \$a"; done
+for a; do s="$s $a"; done
 printf '%s\\036' "$s" >> "$MARKER_LOG"
 `
 
