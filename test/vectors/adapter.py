@@ -7,6 +7,7 @@ Each domain is one function from input to output; a Failure is an error answer.
 
 import base64
 import binascii
+import fnmatch
 import hashlib
 import json
 import math
@@ -200,7 +201,99 @@ def backoff(value):
     return output
 
 
-DOMAINS = {"sse": sse, "backoff": backoff}
+def permission_rules(value):
+    """Objects come as Pairs, so that the order of their keys is kept."""
+    if isinstance(value, Pairs):
+        found = [{"tool_pattern": key, "mode": mode, "reason": None} for key, mode in dict(value).items()]
+    elif isinstance(value, list):
+        found = []
+        for rule in value:
+            if not isinstance(rule, Pairs):
+                raise Failure("invalid_rule", repr(rule))
+            fields = dict(rule)
+            found.append({
+                "tool_pattern": fields.get("tool_pattern", fields.get("toolPattern")),
+                "mode": fields.get("mode"),
+                "reason": fields.get("reason"),
+                "match": fields.get("match", []),
+                "not_match": fields.get("not_match", []),
+            })
+    else:
+        raise Failure("invalid_rule", repr(value))
+    for rule in found:
+        pattern = rule["tool_pattern"]
+        if not isinstance(pattern, str) or rule["mode"] not in ("allow", "deny", "prompt"):
+            raise Failure("invalid_rule", repr(rule))
+        if rule["reason"] is not None and not isinstance(rule["reason"], str):
+            raise Failure("invalid_rule", repr(rule))
+        if rule.get("match") or rule.get("not_match"):
+            if "(" in pattern:
+                raise Failure("unsupported", "examples of a subject")
+            matches = lambda name: fnmatch.fnmatchcase(name, pattern)
+            if not all(map(matches, rule["match"])) or any(map(matches, rule["not_match"])):
+                raise Failure("invalid_rule", repr(rule))
+    return found
+
+
+class Pairs(list):
+    pass
+
+
+def permission_json(text):
+    try:
+        return permission_rules(json.loads(text, object_pairs_hook=Pairs))
+    except ValueError as error:
+        raise Failure("invalid_rule", str(error))
+
+
+def permission(value):
+    name = value["tool_name"]
+    subject = value.get("subject")
+    if name == "bash" and subject is not None:
+        raise Failure("unsupported", "command lines")
+
+    def matches(pattern):
+        if fnmatch.fnmatchcase(name, pattern):
+            return True
+        start = pattern.find("(")
+        if subject is None or start < 0 or not pattern.endswith(")"):
+            return False
+        return fnmatch.fnmatchcase(name, pattern[:start]) and fnmatch.fnmatchcase(subject, pattern[start + 1:-1])
+
+    def first(rules):
+        return next((rule for rule in rules if matches(rule["tool_pattern"])), None)
+
+    def verdict(rule):
+        if rule is None:
+            return {"mode": "prompt", "rule_index": None, "rule_matched": None, "reason": None, "tier": None}
+        return {
+            "mode": rule["mode"],
+            "rule_index": rule["index"],
+            "rule_matched": rule["tool_pattern"],
+            "reason": rule["reason"],
+            "tier": rule["tier"],
+        }
+
+    def numbered(rules, tier):
+        return [{**rule, "index": index, "tier": tier} for index, rule in enumerate(rules)]
+
+    if "tiers" not in value:
+        text = value["rules_json"] if "rules_json" in value else json.dumps(value["rules"])
+        return verdict(first(numbered(permission_json(text), None)))
+    tiers = {tier: numbered(permission_json(text), tier) for tier, text in value["tiers"].items()}
+    trusted = value.get("trusted", False)
+    managed = first([rule for rule in tiers.get("managed", []) if rule["mode"] == "deny"])
+    user = first(tiers.get("user", []))
+    for sticky in (managed, user):
+        if sticky is not None and sticky["mode"] == "deny":
+            return verdict(sticky)
+    below = [
+        rule for tier in ("local", "project") for rule in tiers.get(tier, []) if trusted or rule["mode"] != "allow"
+    ]
+    return verdict(first(below + tiers.get("user", [])))
+
+
+DOMAINS = {"permission": permission, "sse": sse, "backoff": backoff}
 
 
 def answer(line):
