@@ -188,18 +188,19 @@ const judgeWhole = (list: RuleList, line: ShellLine, problem: string): Part => {
   const why = line.sealed ? problem : `the line cannot be read for sure: ${problem}`
   const more = { grantable: false }
   let hidden: CompiledRule | null = null
+  let decided: CompiledRule | null = null
   for (const rule of rules.subjects) {
-    const matches = seen.some((each) => rule.subject?.matches(each) === true)
-    if (matches && rule.rule.mode === "deny") return asPart("line", text, verdictOf(rule), more)
+    if (decided === null && seen.some((each) => rule.subject?.matches(each) === true)) decided = rule
+    // A rule that matches the text as a whole does not stand before a deny of something inside it.
     if (rule.rule.mode === "deny") hidden ??= rule
-    else if (matches) {
-      return asked("line", text, verdictOf(rule), why, { ...more, unsure: hidden !== null || line.sealed })
-    }
   }
-  const verdict = rules.always === null ? none : verdictOf(rules.always)
+  const bySubject = decided !== null
+  decided ??= rules.always
+  const verdict = decided === null ? none : verdictOf(decided)
   if (verdict.mode === "deny") return asPart("line", text, verdict, more)
   if (hidden !== null) return asked("line", text, verdict, `${why}; ${byRule(hidden)}`, { ...more, unsure: true })
   if (line.sealed) return asked("line", text, verdict, why, { ...more, unsure: true })
+  if (bySubject) return asked("line", text, verdict, why, more)
   return asPart("line", text, verdict, verdict.mode === "allow" ? more : { ...more, why })
 }
 

@@ -35,9 +35,11 @@ const staleLockMs = 10_000
 const codeOf = (cause: unknown): unknown =>
   typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
 
+/** Of a regular file; anything else is left where it is, and opening it fails. */
 const sizeOf = (file: string): number => {
   try {
-    return fs.lstatSync(file).size
+    const stat = fs.lstatSync(file)
+    return stat.isFile() ? stat.size : 0
   } catch (cause) {
     if (codeOf(cause) === "ENOENT") return 0
     throw cause

@@ -48,8 +48,9 @@ describe("permission-policy.json (18.1, 18.6)", () => {
   for (const { expected, id, input } of file.cases) {
     it(id, () => {
       const outcome = evaluate(input, shell)
-      if (expected.error !== undefined) assert.deepInclude("error" in outcome ? outcome.error : {}, { code: expected.error.code })
-      else assert.deepInclude("output" in outcome ? outcome.output : outcome, expected.output ?? {})
+      if (expected.error !== undefined) {
+        assert.deepInclude("error" in outcome ? outcome.error : {}, { code: expected.error.code })
+      } else assert.deepInclude("output" in outcome ? outcome.output : outcome, expected.output ?? {})
     })
   }
 
