@@ -3,12 +3,12 @@
  *
  * @since 0.1.0
  */
-import * as FileSystem from "@effect/platform/FileSystem"
+import type * as FileSystem from "@effect/platform/FileSystem"
 import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Dirs } from "../platform/Dirs.ts"
-import { Environment } from "../platform/Environment.ts"
+import type { Dirs } from "../platform/Dirs.ts"
+import type { Environment } from "../platform/Environment.ts"
 import type * as Check from "./Check.ts"
 import * as Load from "./Load.ts"
 import type { TieredRule } from "./Merge.ts"

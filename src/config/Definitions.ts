@@ -144,6 +144,12 @@ const ofTier = (
       : { kind: "object", members: new Map(counted), line: entry.line }
   }
 
+  /** An object of which nothing counts is not there at all. */
+  const keep = (key: string, entry: Entry, left: Entry): void => {
+    if (membersOf(left).size === 0 && membersOf(entry).size > 0) kept.delete(key)
+    else kept.set(key, left)
+  }
+
   for (const key of values.keys) {
     if (key === "hooks") {
       for (const { entry, index } of values.hooks) wait("hook", `hooks.${index}`, entry)
@@ -167,14 +173,21 @@ const ofTier = (
         kept.delete(key)
         break
       case "mcp_servers":
-        kept.set(key, each(entry, server))
+        keep(key, entry, each(entry, server))
         break
       case "lsp":
-        kept.set(key, each(entry, (name, member) => name === "servers" ? each(member, language) : member))
+        {
+          const servers = memberOf(entry, "servers")
+          const left = servers === undefined ? undefined : each(servers, language)
+          if (left === undefined || membersOf(left).size > 0) {
+            kept.set(key, each(entry, (name, member) => name === "servers" ? left : member))
+          } else kept.delete(key)
+        }
         break
       case "sandbox":
-        kept.set(
+        keep(
           key,
+          entry,
           each(entry, (name, member) => {
             const value = plain(member)
             if (!tightens(name, value, sandbox.get(name))) return void wait("sandbox", `sandbox.${name}`, member)

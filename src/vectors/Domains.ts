@@ -4,11 +4,17 @@
  * @since 0.1.0
  */
 import { backoff } from "./BackoffDomain.ts"
+import { config } from "./ConfigDomain.ts"
 import type { Registry } from "./Domain.ts"
+import { permission, ready } from "./PermissionDomain.ts"
 import { sse } from "./SseDomain.ts"
 
 /** @since 0.1.0 @category constants */
 export const domains: Registry = new Map([
   ["sse", sse],
-  ["backoff", backoff]
+  ["permission", permission],
+  ["backoff", backoff],
+  ["config", config]
 ])
+
+export { ready }
