@@ -25,6 +25,7 @@ import { Workspace } from "../domain/Workspace.ts"
 import { Hooks } from "../hooks/Hooks.ts"
 import { Environment } from "../platform/Environment.ts"
 import { type ModelError, Models } from "../provider/Models.ts"
+import { Sandbox } from "../sandbox/Sandbox.ts"
 import { SessionStore, type StorageError } from "../storage/SessionStore.ts"
 import type { AgentService, RunInput } from "./Agent.ts"
 import * as Loop from "./Loop.ts"
@@ -56,6 +57,7 @@ export const make = Effect.gen(function*() {
   const config = yield* Config
   const environment = yield* Environment
   const hooks = yield* Hooks
+  const sandbox = yield* Effect.serviceOption(Sandbox)
   const services: RunServices = {
     api: yield* ApiClient,
     tools: yield* ToolExecutor,
@@ -176,6 +178,7 @@ export const make = Effect.gen(function*() {
         const denied = yield* Loop.appendUser(context, state, input.prompt)
         if (denied !== null) return denied
         return yield* Loop.run(context, state, inbox, {
+          sandbox: Option.isSome(sandbox) ? yield* sandbox.value.notice : null,
           custom_instructions: config.config.custom_instructions,
           append: input.system_prompt_append ?? "",
           os: environment.os

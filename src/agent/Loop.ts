@@ -163,10 +163,19 @@ const mayRepeat = (context: RunContext, call: ToolRuns.Settled["call"]): Effect.
     return false
   })
 
+/** What the prompt is made from, apart from the run itself. @since 0.1.0 @category models */
+export interface PromptSettings {
+  readonly custom_instructions: string
+  readonly append: string
+  readonly os: string
+  /** What the sandbox enforces, in words for the model; null = nothing. */
+  readonly sandbox: string | null
+}
+
 /** The system prompt of this run. @since 0.1.0 @category combinators */
 export const systemPrompt = (
   context: RunContext,
-  settings: { readonly custom_instructions: string; readonly append: string; readonly os: string },
+  settings: PromptSettings,
   tools: ReadonlyArray<string>
 ): Effect.Effect<string> =>
   Effect.map(Clock.currentTimeMillis, (now) =>
@@ -177,6 +186,7 @@ export const systemPrompt = (
       date: SystemPrompt.isoDate(now),
       tools,
       permission_mode: context.permission_mode,
+      sandbox: settings.sandbox ?? "",
       custom_instructions: settings.custom_instructions,
       append: settings.append
     }))
@@ -192,7 +202,7 @@ export const run = (
   context: RunContext,
   state: RunState,
   inbox: Inbox,
-  settings: { readonly custom_instructions: string; readonly append: string; readonly os: string }
+  settings: PromptSettings
 ): Effect.Effect<RunOutcome, StorageError> =>
   Effect.gen(function*() {
     const tools = yield* context.tools.definitions

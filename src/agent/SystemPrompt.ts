@@ -13,6 +13,8 @@ export interface SystemPromptInput {
   readonly date: string
   readonly tools: ReadonlyArray<string>
   readonly permission_mode: string
+  /** What the sandbox enforces; empty = nothing is said. */
+  readonly sandbox: string
   readonly custom_instructions: string
   readonly append: string
 }
@@ -74,7 +76,7 @@ export const make = (input: SystemPromptInput): string => {
     `- Platform: ${input.platform}`,
     `- Date: ${input.date}`
   )
-  for (const extra of [input.custom_instructions, input.append]) {
+  for (const extra of [input.sandbox, input.custom_instructions, input.append]) {
     if (extra.trim() !== "") lines.push("", extra.trim())
   }
   return lines.join("\n")

@@ -20,7 +20,6 @@ import { AtomicFile } from "../platform/AtomicFile.ts"
 import { Files } from "../platform/Files.ts"
 import { Http } from "../platform/Http.ts"
 import { Processes } from "../platform/Processes.ts"
-import { Spawner } from "../platform/Spawner.ts"
 import { AgentRunGateway } from "../provider/AgentRunGateway.ts"
 import * as ApiClientLive from "../provider/ApiClientLive.ts"
 import { LocalServers } from "../provider/LocalServers.ts"
@@ -28,13 +27,17 @@ import { Models } from "../provider/Models.ts"
 import type { Scenario } from "../provider/Scenario.ts"
 import { ScriptedModels } from "../provider/ScriptedModel.ts"
 import { Targets } from "../provider/Targets.ts"
+import { Container } from "../sandbox/Detect.ts"
+import { layerEnforcing } from "../sandbox/Enforcing.ts"
+import { Enforcement } from "../sandbox/Enforcement.ts"
+import { Sandbox } from "../sandbox/Sandbox.ts"
 import { SessionStore } from "../storage/SessionStore.ts"
 import { FileTools } from "../tools/FileTools.ts"
 import { layerHookSlot } from "../tools/HookSlot.ts"
 import { layerExecutor, layerSystemServices, systemTools } from "../tools/Layers.ts"
 import { McpTools } from "../tools/McpTools.ts"
 import { NativeTools } from "../tools/Registry.ts"
-import { ToolSandbox } from "../tools/Slots.ts"
+import { layerSandboxSlot } from "../tools/SandboxSlot.ts"
 import { layerSettings, type SettingsOptions } from "./Settings.ts"
 
 /** @since 0.1.0 @category models */
@@ -57,10 +60,11 @@ export const layerProcess = (options: ProcessOptions = {}) =>
   Layer.mergeAll(
     options.memory === true ? SessionStore.layerMemory : SessionStore.layer,
     Layer.provideMerge(LocalServers.layer, Http.layer),
-    Layer.provideMerge(Spawner.layerPlain, Processes.layer),
     AtomicFile.layer,
-    Files.layer,
-    Ids.layer
+    Ids.layer,
+    Enforcement.layer
+  ).pipe(
+    Layer.provideMerge(Layer.mergeAll(Processes.layer, Files.layer, Container.layer))
   )
 
 export { layerSettings }
@@ -92,8 +96,11 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
     Layer.provide(layerNativeTools),
     Layer.provide(FileTools.layer),
     Layer.provide(layerSystemServices),
-    Layer.provide(Layer.mergeAll(McpTools.layerEmpty, layerHookSlot, ToolSandbox.layerNoop)),
-    Layer.provideMerge(Layer.merge(Layer.provide(Permissions.layer, layerPersistAllow), Hooks.layer)),
+    Layer.provide(Layer.mergeAll(McpTools.layerEmpty, layerHookSlot, layerSandboxSlot)),
+    Layer.provideMerge(layerEnforcing),
+    Layer.provideMerge(
+      Layer.mergeAll(Layer.provide(Permissions.layer, layerPersistAllow), Hooks.layer, Sandbox.layer)
+    ),
     Layer.provideMerge(Layer.succeed(PermissionPrompter, options.prompters ?? []))
   )
 

@@ -13,7 +13,6 @@ import { line } from "../codec/TerminalText.ts"
 import type { Part } from "../domain/Message.ts"
 import { Terminal, type TerminalError } from "../platform/Terminal.ts"
 import { type CliExit, failed, usage } from "./Exit.ts"
-import { InputLine } from "./Schemas.ts"
 
 /** Largest text taken from stdin, in bytes. @since 0.1.0 @category constants */
 export const maxStdinBytes = 16 * 1024 * 1024
@@ -66,7 +65,11 @@ export const fromText = (argument: string | undefined): Effect.Effect<string, Cl
     return combine(own, stdin.value)
   })
 
-const decodeLine = Schema.decodeUnknownEither(Schema.parseJson(InputLine))
+/** The Schemas of all documents are loaded when the first line is read, not at every start. */
+const lineDecoder = Effect.map(
+  Effect.promise(() => import("./Schemas.ts")),
+  ({ InputLine }) => Schema.decodeUnknownEither(Schema.parseJson(InputLine))
+)
 
 /**
  * The prompts of `--input-format stream-json`, as they come: the argument first, then a prompt for each line of stdin;
@@ -83,17 +86,18 @@ export const fromLines = (
     Stream.zipWithIndex,
     Stream.filter(([text]) => text.trim() !== ""),
     Stream.mapEffect(([text, index]) =>
-      Either.match(decodeLine(text), {
-        onLeft: (error) =>
-          Effect.fail(usage(
-            `line ${index + 1} of stdin is no prompt: ${line(ParseResult.TreeFormatter.formatErrorSync(error), 300)}`,
-            "expected {\"type\": \"user\", \"content\": \"...\"}"
-          )),
-        onRight: ({ content }) =>
-          content.length === 0 || (typeof content === "string" && content.trim() === "")
-            ? Effect.fail(usage(`line ${index + 1} of stdin has an empty prompt`))
-            : Effect.succeed(content)
-      })
+      Effect.flatMap(lineDecoder, (decodeLine) =>
+        Either.match(decodeLine(text), {
+          onLeft: (error) =>
+            Effect.fail(usage(
+              `line ${index + 1} of stdin is no prompt: ${line(ParseResult.TreeFormatter.formatErrorSync(error), 300)}`,
+              "expected {\"type\": \"user\", \"content\": \"...\"}"
+            )),
+          onRight: ({ content }) =>
+            content.length === 0 || (typeof content === "string" && content.trim() === "")
+              ? Effect.fail(usage(`line ${index + 1} of stdin has an empty prompt`))
+              : Effect.succeed(content)
+        }))
     )
   )
   return Stream.concat(Stream.fromIterable<string | ReadonlyArray<Part>>(first), lines)

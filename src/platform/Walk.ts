@@ -11,7 +11,6 @@ import * as Effect from "effect/Effect"
 import ignore, { type Ignore } from "ignore"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { glob } from "tinyglobby"
 import { type FileError, fromCause } from "./FileError.ts"
 
 /** @since 0.1.0 @category models */
@@ -154,6 +153,7 @@ const run = async (input: WalkInput, signal: AbortSignal): Promise<Walked> => {
     })
   }
 
+  const { glob } = await import("tinyglobby")
   const files = await glob(input.pattern, {
     cwd: start,
     dot: true,

@@ -22,7 +22,7 @@ import { builtinScenarios } from "./BuiltinScenarios.ts"
 import { conversationOf } from "./Conversation.ts"
 import { ModelError } from "./ModelError.ts"
 import * as Scenario from "./Scenario.ts"
-import { type DocumentProblem, fromText, fromValue } from "./ScenarioDocument.ts"
+import type { DocumentProblem } from "./ScenarioDocument.ts"
 
 /**
  * A request as the model got it. `turn` is the index of the turn that answered, null when none did. `ended`: the
@@ -170,6 +170,9 @@ export interface ScriptedModelsService {
 }
 
 const maxBytes = 8 * 1024 * 1024
+
+/** The Schema of scenario files, loaded when the first one is read. */
+const documents = Effect.promise(() => import("./ScenarioDocument.ts"))
 const legalName = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 const folder = (root: string): string => `${root}/.hanzo/scenarios`
 
@@ -221,6 +224,7 @@ export class ScriptedModels extends Context.Tag("@hanzo/dev/provider/ScriptedMod
             if (Number(info.size) > maxBytes) {
               return yield* bad(`${file} has ${info.size} bytes; a scenario has at most ${maxBytes}`)
             }
+            const { fromText } = yield* documents
             const parsed = fromText(yield* fs.readFileString(file), name)
             if (Either.isLeft(parsed)) return yield* bad(describe(file, parsed.left))
             return Option.some(parsed.right)
@@ -247,6 +251,7 @@ export class ScriptedModels extends Context.Tag("@hanzo/dev/provider/ScriptedMod
             }
             const builtin = Object.hasOwn(builtinScenarios, name) ? builtinScenarios[name] : undefined
             if (builtin !== undefined) {
+              const { fromValue } = yield* documents
               return yield* Either.match(fromValue(builtin, name), {
                 onLeft: (problems) =>
                   Effect.fail(bad(

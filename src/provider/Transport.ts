@@ -15,7 +15,7 @@ import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { ApiError, ApiErrorReason } from "../domain/Failure.ts"
-import { isTerminal, type ResponseError, type ResponseEvent } from "../domain/ResponseEvent.ts"
+import type { ResponseError, ResponseEvent } from "../domain/ResponseEvent.ts"
 import { Http, type HttpError, type HttpResponse, readAll } from "../platform/Http.ts"
 import type { DecodeOptions, EncodedRequest, Protocol } from "../protocol/Protocol.ts"
 import type { Endpoint } from "./EndpointResolver.ts"
@@ -141,7 +141,8 @@ const isEventStream = (response: HttpResponse): boolean =>
 
 const ends = (events: ReadonlyArray<ResponseEvent>): boolean => {
   const last = events.at(-1)
-  return last !== undefined && isTerminal(last)
+  // By name, not by the Schema: that one is built only where a whole event is decoded.
+  return last?.type === "response.completed" || last?.type === "response.incomplete" || last?.type === "response.failed"
 }
 
 type Pull = Effect.Effect<Chunk.Chunk<ResponseEvent>, Option.Option<ApiError>>

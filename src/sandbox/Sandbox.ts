@@ -18,7 +18,6 @@ import { Environment } from "../platform/Environment.ts"
 import type { FileError } from "../platform/FileError.ts"
 import { Files } from "../platform/Files.ts"
 import { fingerprint, isAnyFile, lookAtAll } from "../platform/Look.ts"
-import { makeFilterProxy } from "../platform/FilterProxy.ts"
 import { ProcessError, type SpawnInput } from "../platform/Processes.ts"
 import { makeSandboxFiles, runtimeProgram, type SandboxFiles } from "../platform/SandboxFiles.ts"
 import { invalidPath, isWithin, judge, type PathOperation, type PathPolicy, type PathVerdict } from "./CheckPath.ts"
@@ -227,6 +226,7 @@ const make = (options: SandboxOptions) =>
     const proxy = yield* inOwner(Effect.gen(function*() {
       const { sockets } = yield* sandboxFiles
       const socket = path.join(sockets, "proxy")
+      const { makeFilterProxy } = yield* Effect.promise(() => import("../platform/FilterProxy.ts"))
       yield* makeFilterProxy({
         socket,
         refusal: (host, port) => refusedHost(allowed, host, port),

@@ -11,7 +11,7 @@ import type { Processes } from "../platform/Processes.ts"
 import * as Adapter from "./Adapter.ts"
 import { type Answer, compare } from "./Compare.ts"
 import type { Registry } from "./Domain.ts"
-import { domains } from "./Domains.ts"
+import { domains, ready } from "./Domains.ts"
 import { evalLine } from "./Eval.ts"
 import * as VectorFile from "./VectorFile.ts"
 
@@ -167,7 +167,7 @@ export const check = (
       const requests = cases.map((vector) => requestOf(domain, vector))
       const start = yield* Clock.currentTimeMillis
       const { ending, verdicts } = yield* options.adapter === undefined
-        ? driveOwn(options.registry ?? domains, requests, timeout_ms)
+        ? Effect.zipRight(ready, driveOwn(options.registry ?? domains, requests, timeout_ms))
         : Adapter.drive(options.adapter, requests, timeout_ms)
       const time_ms = (yield* Clock.currentTimeMillis) - start
       const judged = cases.map((vector) => judge(domain, vector, verdicts.get(`${domain}/${vector.id}`)))

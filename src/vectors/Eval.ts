@@ -5,10 +5,11 @@
  */
 import * as Channel from "effect/Channel"
 import * as Chunk from "effect/Chunk"
+import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { Outcome, Registry } from "./Domain.ts"
 import { isFields, Refusal } from "./Domain.ts"
-import { domains } from "./Domains.ts"
+import { domains, ready } from "./Domains.ts"
 import { type BadLine, LineBuffer, maxLineBytes } from "./Lines.ts"
 
 /** Deeper JSON is refused (reading 0, G3). */
@@ -105,7 +106,7 @@ const unreadable = (line: BadLine): string =>
 export const evalStream =
   (registry: Registry = domains) =>
   <E, R>(requests: Stream.Stream<Uint8Array, E, R>): Stream.Stream<Uint8Array, E, R> =>
-    Stream.suspend(() => {
+    Stream.unwrap(Effect.map(ready, () => {
       type Reader = Channel.Channel<Chunk.Chunk<Uint8Array>, Chunk.Chunk<Uint8Array>, E, E, void, unknown>
       const buffer = new LineBuffer()
       const encoder = new TextEncoder()
@@ -125,4 +126,4 @@ export const evalStream =
         onDone: () => emit(buffer.finish(), Channel.void)
       })
       return Stream.pipeThroughChannel(requests, reader)
-    })
+    }))

@@ -9,6 +9,7 @@ const base = {
   date: "2026-01-02",
   tools: ["read", "edit"],
   permission_mode: "default",
+  sandbox: "",
   custom_instructions: "",
   append: ""
 }
