@@ -5,7 +5,7 @@
  */
 import type { PermissionMode, Verdict } from "../domain/Permission.ts"
 import type { CommandView, View } from "./Programs.ts"
-import { type CompiledRule, compileRule, literalPrefix, RuleList, splitPattern, type TieredRule } from "./RuleList.ts"
+import { type CompiledRule, compileRule, RuleList, splitPattern, type TieredRule } from "./RuleList.ts"
 import { analyse, isPlainCommand, pathSubject, type ShellLine, type ShellSource } from "./Shell.ts"
 
 export { isPlainCommand, splitPattern, type TieredRule }
@@ -349,6 +349,3 @@ export const exactPattern = (tool_name: string, subject: string | null): string 
   const literal = (text: string): string => text.replaceAll(/[*?[]/g, "[$&]")
   return subject === null ? literal(tool_name) : `${literal(tool_name)}(${literal(subject)})`
 }
-
-/** What a subject pattern must literally begin with. @since 0.1.0 @category combinators */
-export const subjectLiteral = (pattern: string): string => literalPrefix(splitPattern(pattern)?.subject ?? "")

@@ -4,6 +4,7 @@
  *
  * @since 0.1.0
  */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -47,7 +48,7 @@ const sizeOf = (file: string): number => {
 }
 
 /** Holds `FILE.lock` while it works; false = another process holds it. */
-const locked = (file: string, work: () => void): boolean => {
+const locked = (file: string, now: number, work: () => void): boolean => {
   const lock = `${file}.lock`
   const take = (): boolean => {
     try {
@@ -62,7 +63,7 @@ const locked = (file: string, work: () => void): boolean => {
   if (!mine) {
     try {
       // A process that ended while it held the lock does not stop the others.
-      if (Date.now() - fs.lstatSync(lock).mtimeMs > staleLockMs) {
+      if (now - fs.lstatSync(lock).mtimeMs > staleLockMs) {
         fs.unlinkSync(lock)
         mine = take()
       }
@@ -79,13 +80,13 @@ const locked = (file: string, work: () => void): boolean => {
   return true
 }
 
-const rotate = ({ file, line, max_bytes, max_files }: AppendInput): void => {
+const rotate = ({ file, line, max_bytes, max_files }: AppendInput, now: number): void => {
   const full = (): boolean => {
     const size = sizeOf(file)
     return size > 0 && size + Buffer.byteLength(line) + 1 > max_bytes
   }
   if (!full()) return
-  locked(file, () => {
+  locked(file, now, () => {
     // Another process may have moved it meanwhile.
     if (!full()) return
     for (let n = max_files - 1; n >= 1; n--) {
@@ -98,9 +99,9 @@ const rotate = ({ file, line, max_bytes, max_files }: AppendInput): void => {
 
 const appendFlags = fs.constants.O_RDWR | fs.constants.O_APPEND | fs.constants.O_CREAT | (fs.constants.O_NOFOLLOW ?? 0)
 
-const appendLine = (input: AppendInput): void => {
+const appendLine = (input: AppendInput, now: number): void => {
   fs.mkdirSync(path.dirname(input.file), { recursive: true, mode: 0o700 })
-  rotate(input)
+  rotate(input, now)
   const fd = fs.openSync(input.file, appendFlags, 0o600)
   try {
     const stat = fs.fstatSync(fd)
@@ -136,10 +137,11 @@ export class AppendLog extends Context.Tag("@hanzo/dev/platform/AppendLog")<Appe
   /** Synchronous calls: a line is a few hundred bytes, and its order is that of the calls. */
   static readonly layer: Layer.Layer<AppendLog> = Layer.succeed(AppendLog, {
     append: (input) =>
-      Effect.try({
-        try: () => appendLine(input),
-        catch: (cause) => fromCause("write", input.file, cause)
-      }),
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        Effect.try({
+          try: () => appendLine(input, now),
+          catch: (cause) => fromCause("write", input.file, cause)
+        })),
     read: (file, max_files) =>
       Effect.try({ try: () => readLines(file, max_files), catch: (cause) => fromCause("read", file, cause) })
   })

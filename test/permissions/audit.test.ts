@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import { fileURLToPath } from "node:url"
 import { maxBytes, maxFiles, PermissionAudit } from "../../src/permissions/Audit.ts"
 import { AppendLog } from "../../src/platform/AppendLog.ts"
 import { Dirs } from "../../src/platform/Dirs.ts"
@@ -122,7 +123,7 @@ describe("the record of permissions (7.8)", () => {
     Effect.gen(function*() {
       const root = yield* scratch
       const file = path.join(root, "log")
-      const writer = path.join(import.meta.dirname, "appender.ts")
+      const writer = fileURLToPath(new URL("./appender.ts", import.meta.url))
       const lines = 200
       const processes = [1, 2, 3]
       execFileSync("/bin/sh", [

@@ -1,7 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
+import { fnmatchcase } from "../../src/codec/Fnmatch.ts"
 import type { PermissionMode } from "../../src/domain/Permission.ts"
-import { isPlainCommand, PermissionPolicy, splitPattern } from "../../src/permissions/Policy.ts"
+import {
+  exactPattern,
+  isPlainCommand,
+  PermissionPolicy,
+  splitPattern,
+  type TieredRule
+} from "../../src/permissions/Policy.ts"
 
 const policy = (...rules: ReadonlyArray<readonly [string, PermissionMode]>) =>
   new PermissionPolicy(rules.map(([tool_pattern, mode]) => ({ tool_pattern, mode })))
@@ -86,6 +93,90 @@ describe("command lines", () => {
           policy(["bash(rm *)", "deny"], ["bash(git *)", "allow"], ["bash", "allow"]).evaluate("bash", line).mode
         assert.isAtLeast(strength[withDeny], strength[without])
         if (isPlainCommand(line)) assert.notMatch(line, /[;|&$`\n"'()<>]/)
+      })
+    )
+  })
+})
+
+describe("tiers (7.4)", () => {
+  const rule = FastCheck.record({
+    tier: FastCheck.constantFrom("managed", "flag", "local", "project", "user"),
+    tool_pattern: FastCheck.constantFrom("a", "b", "*", "[ab]", "a(x)", "a(*)", "b(x*)"),
+    mode: FastCheck.constantFrom<PermissionMode>("allow", "deny", "prompt"),
+    untrusted: FastCheck.boolean()
+  })
+
+  /** The reading, word for word, without any index. */
+  const naive = (rules: ReadonlyArray<TieredRule>, tool: string, subject: string | undefined) => {
+    const matches = ({ tool_pattern }: TieredRule): boolean => {
+      const split = splitPattern(tool_pattern)
+      return fnmatchcase(tool, tool_pattern) ||
+        (split !== null && subject !== undefined && fnmatchcase(tool, split.name) &&
+          fnmatchcase(subject, split.subject))
+    }
+    const of = (tier: string) => rules.filter((each) => each.tier === tier)
+    const counting = (list: ReadonlyArray<TieredRule>) =>
+      list.filter((each) => !(each.untrusted === true && each.mode === "allow"))
+    for (const sticky of [of("managed").filter((each) => each.mode === "deny"), counting(of("user"))]) {
+      const first = sticky.find(matches)
+      if (first?.mode === "deny") return first
+    }
+    return counting(["flag", "local", "project", "user"].flatMap(of)).find(matches) ?? null
+  }
+
+  it("sticky denies first, then flags, local, project, user, each in its own order", () => {
+    FastCheck.assert(
+      FastCheck.property(
+        FastCheck.array(rule, { maxLength: 10 }),
+        FastCheck.constantFrom("a", "b", "c"),
+        FastCheck.constantFrom(undefined, "x", "xy", ""),
+        (rules, tool, subject) => {
+          const expected = naive(rules, tool, subject)
+          const verdict = new PermissionPolicy(rules).evaluate(tool, subject)
+          assert.strictEqual(verdict.mode, expected?.mode ?? "prompt")
+          assert.strictEqual(verdict.rule_matched, expected?.tool_pattern ?? null)
+          if (expected !== null) {
+            assert.strictEqual(verdict.tier, expected.tier)
+            assert.strictEqual(
+              verdict.rule_index,
+              rules.filter((each) => each.tier === expected.tier).findIndex((each) => each === expected)
+            )
+          }
+        }
+      ),
+      { numRuns: 3000 }
+    )
+  })
+
+  it("a thousand rules give what a walk through them gives", () => {
+    const rules = Array.from({ length: 1000 }, (_, n): TieredRule => ({
+      tool_pattern: n % 7 === 0 ? `*_${n}` : n % 5 === 0 ? `t${n}(s*${n % 3})` : `t${n}_*`,
+      mode: n % 2 === 0 ? "allow" : "deny",
+      tier: "local"
+    }))
+    const policy = new PermissionPolicy(rules)
+    for (let n = 0; n < 1000; n++) {
+      for (
+        const [tool, subject] of [[`t${n}_x`, "a"], [`t${n}`, `s${n % 4}`], [`x_${n}`, undefined], [
+          `t${n}_${n}`,
+          ""
+        ]] as const
+      ) {
+        assert.strictEqual(
+          policy.evaluate(tool, subject).rule_matched,
+          naive(rules, tool, subject)?.tool_pattern ?? null
+        )
+      }
+    }
+  })
+
+  it("an exact pattern matches its subject and nothing else", () => {
+    FastCheck.assert(
+      FastCheck.property(FastCheck.string(), FastCheck.string(), (text, other) => {
+        const pattern = exactPattern("write", text)
+        const p = policy([pattern, "allow"])
+        assert.strictEqual(p.evaluate("write", text).mode, "allow")
+        if (other !== text) assert.strictEqual(p.evaluate("write", other).mode, "prompt")
       })
     )
   })
