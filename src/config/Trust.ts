@@ -185,7 +185,11 @@ export interface TrustService {
   readonly revoke: (root: string) => Effect.Effect<boolean, TrustError>
 }
 
-const attempts = 8
+/** A holder that has not let go for this long has ended, in milliseconds; what it does takes a few. */
+const staleMs = 10_000
+
+/** Between two attempts to take the lock. */
+const pause = "20 millis"
 
 /** The file of trust below a config home. @since 0.1.0 @category constructors */
 export const trustFile = (config_home: string): string => `${config_home}/trust.json`
@@ -198,37 +202,49 @@ const make = Effect.gen(function*() {
   const files = yield* Files
   const dirs = yield* Dirs
   const file = trustFile(dirs.config)
-  const oneAtATime = yield* Effect.makeSemaphore(1)
 
   const unwritable = (error: FileError): TrustError =>
     new TrustError({ reason: "unwritable", file, message: `trust cannot be remembered: ${error.message}` })
 
-  /** Reads, changes, writes, provided that nobody else has written meanwhile; else once more. */
-  const change = (edit: (text: string) => Either.Either<string | null, string>): Effect.Effect<void, TrustError> => {
-    const attempt = (left: number): Effect.Effect<void, TrustError> =>
-      Effect.gen(function*() {
-        const { kind, path } = yield* Effect.mapError(files.canonical(file), unwritable)
-        const old = kind === null ? null : yield* Effect.mapError(files.read(path, maxTrustBytes), unwritable)
-        const edited = edit(old === null ? "" : new TextDecoder().decode(old.bytes))
-        if (Either.isLeft(edited)) {
-          return yield* new TrustError({ reason: "unreadable", file, message: `${file}: ${edited.left}` })
-        }
-        if (edited.right === null) return
-        yield* atomic.write(path, edited.right, {
-          mode: 0o600,
-          create_parents: 0o700,
-          expect: old === null ? "absent" : old.stamp
-        }).pipe(
-          Effect.asVoid,
-          Effect.catchAll((error) =>
-            (error.reason === "changed" || error.reason === "exists") && left > 0
-              ? attempt(left - 1)
-              : Effect.fail(unwritable(error))
-          )
-        )
-      })
-    return oneAtATime.withPermits(1)(attempt(attempts))
-  }
+  /** Made only where there is none, so that one process at a time holds it. */
+  const acquire = (lock: string): Effect.Effect<void, FileError> =>
+    atomic.write(lock, "", { mode: 0o600, create_parents: 0o700, expect: "absent" }).pipe(
+      Effect.asVoid,
+      Effect.catchAll((error) =>
+        error.reason !== "exists" ? Effect.fail(error) : Effect.gen(function*() {
+          const now = yield* Clock.currentTimeMillis
+          const held = yield* Effect.orElseSucceed(files.stat(lock), () => null)
+          if (held !== null && now - Number(held.mtime_ns / 1_000_000n) > staleMs) {
+            yield* Effect.ignore(files.remove(lock, held))
+          } else yield* Effect.sleep(pause)
+          return yield* acquire(lock)
+        })
+      )
+    )
+
+  const rewrite = (
+    path: string,
+    edit: (text: string) => Either.Either<string | null, string>
+  ): Effect.Effect<void, TrustError> =>
+    Effect.gen(function*() {
+      const there = (yield* Effect.mapError(files.stat(path), unwritable)) !== null
+      const old = there ? yield* Effect.mapError(files.read(path, maxTrustBytes), unwritable) : null
+      const edited = edit(old === null ? "" : new TextDecoder().decode(old.bytes))
+      if (Either.isLeft(edited)) {
+        return yield* new TrustError({ reason: "unreadable", file, message: `${file}: ${edited.left}` })
+      }
+      if (edited.right === null) return
+      yield* Effect.mapError(atomic.write(path, edited.right, { mode: 0o600, create_parents: 0o700 }), unwritable)
+    })
+
+  /** The file may be a link, or lie behind one: what it leads to is what is locked and written. */
+  const change = (edit: (text: string) => Either.Either<string | null, string>): Effect.Effect<void, TrustError> =>
+    Effect.flatMap(Effect.mapError(files.canonical(file), unwritable), ({ path }) =>
+      Effect.acquireUseRelease(
+        Effect.interruptible(Effect.mapError(acquire(`${path}.lock`), unwritable)),
+        () => rewrite(path, edit),
+        () => Effect.ignore(files.remove(`${path}.lock`))
+      ))
 
   const service: TrustService = {
     grant: ({ definitions, hash, root }) =>

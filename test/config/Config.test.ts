@@ -82,7 +82,7 @@ describe("4.5 warnings and 4.6 errors", () => {
       ["{\"hooks\": [1, null]}", ["error wrong_type hooks.0 1:12", "error wrong_type hooks.1 1:15"]],
       ["{\"mcp_servers\": {\"a\": []}}", ["error wrong_type mcp_servers.a 1:23"]],
       ["{\"lsp\": {\"servers\": {\"a\": {\"settings\": {\"b\": {\"c\": 1, \"c\": 2}}}}}}", [
-        "warning duplicate_key lsp.servers.a.settings.b.c 1:52"
+        "warning duplicate_key lsp.servers.a.settings.b.c 1:55"
       ]],
       ["{\"permissions\": {\"read\": \"ALLOW\"}}", ["error invalid_value permissions.read 1:26"]],
       ["{\"permissions\": {\"read\": \"ask\"}}", ["error invalid_value permissions.read 1:26"]],
@@ -254,6 +254,83 @@ describe("4.3 merge", () => {
   ], ([json, key]) => {
     assert.isTrue(Schema.is(HanzoConfig)(settle(`{"${key}": ${json}}`).config))
     settle(json)
+  })
+})
+
+describe("4.3 the merge as an operation on tiers", () => {
+  const name = FastCheck.constantFrom("a", "b", "c.d", "__proto__")
+  const maybe = <A>(arbitrary: FastCheck.Arbitrary<A>) => FastCheck.option(arbitrary)
+  const server = FastCheck.oneof(
+    FastCheck.record({
+      command: FastCheck.constantFrom("x", "y"),
+      env: FastCheck.dictionary(name, FastCheck.string(), { maxKeys: 2 }),
+      disabled: maybe(FastCheck.boolean()),
+      call_timeout_ms: FastCheck.constantFrom(1, 2)
+    }, { requiredKeys: ["command"] }),
+    FastCheck.record({
+      disabled: maybe(FastCheck.boolean()),
+      call_timeout_ms: FastCheck.constantFrom(1, 2),
+      include_tools: FastCheck.array(FastCheck.string(), { maxLength: 2 })
+    }, { requiredKeys: [] })
+  )
+  const hook = FastCheck.constantFrom("h1", "h2", "h3").map((command) => ({ event: "stop", command }))
+  const settings = FastCheck.record({
+    model: maybe(FastCheck.constantFrom("m", "n", "")),
+    reserve_recent: maybe(FastCheck.nat(9)),
+    env: maybe(FastCheck.dictionary(name, maybe(FastCheck.string()), { maxKeys: 3 })),
+    sandbox: FastCheck.record({
+      mode: maybe(FastCheck.constantFrom("off", "workspace")),
+      allowed_paths: FastCheck.array(FastCheck.constantFrom("a", "b"), { maxLength: 2 }),
+      network: FastCheck.oneof(FastCheck.constantFrom("on", "off"), FastCheck.constant({ allow: ["x"] }))
+    }, { requiredKeys: [] }),
+    mcp_servers: FastCheck.dictionary(name, server, { maxKeys: 3 }),
+    providers: FastCheck.dictionary(
+      name,
+      FastCheck.record({
+        base_url: FastCheck.constantFrom("http://a", "http://b"),
+        headers: FastCheck.dictionary(name, FastCheck.string(), { maxKeys: 2 }),
+        connect_ms: FastCheck.nat(3)
+      }, { requiredKeys: [] }),
+      { maxKeys: 2 }
+    ),
+    hooks: FastCheck.array(hook, { maxLength: 2 }),
+    permissions: FastCheck.array(
+      FastCheck.record({
+        tool_pattern: FastCheck.constantFrom("read", "bash(x)", "__proto__"),
+        mode: FastCheck.constantFrom("allow", "deny", "prompt")
+      }),
+      { maxLength: 3 }
+    )
+  }, { requiredKeys: [] }).map((value) => JSON.stringify(value))
+
+  /** Two tiers as one: their merge, written out again. */
+  const together = (low: string, high: string): string =>
+    JSON.stringify(
+      merge([Tiers.fromText("user", "/u", low), Tiers.fromText("project", "/p", high)]).config
+    )
+  const shown = (of: string): unknown => {
+    const { config, rules } = merge([Tiers.defaults, Tiers.fromText("user", "/u", of)])
+    return { config: JSON.parse(JSON.stringify(config)), rules: bare(rules) }
+  }
+
+  it.prop("is associative", [settings, settings, settings], ([a, b, c]) => {
+    assert.deepEqual(shown(together(together(a, b), c)), shown(together(a, together(b, c))))
+  }, { fastCheck: { numRuns: 300 } })
+
+  it.prop("and three tiers at once are the same", [settings, settings, settings], ([a, b, c]) => {
+    const { config } = merge([
+      Tiers.defaults,
+      Tiers.fromText("user", "/u", a),
+      Tiers.fromText("project", "/p", b),
+      Tiers.fromText("local", "/l", c)
+    ])
+    const folded = shown(together(together(a, b), c)) as { readonly config: unknown }
+    assert.deepEqual(JSON.parse(JSON.stringify(config)), folded.config)
+  })
+
+  it.prop("the empty tier is its identity", [settings], ([a]) => {
+    assert.deepEqual(shown(together(a, "{}")), shown(a))
+    assert.deepEqual(shown(together("{}", a)), shown(a))
   })
 })
 
