@@ -9,25 +9,14 @@ import { compileRule, splitPattern, type TieredRule } from "./RuleList.ts"
 import { PermissionPolicy } from "./Policy.ts"
 import type { ShellSource } from "./Shell.ts"
 
-type Settings = Pick<ConfigService, "rules"> & { readonly sources?: ConfigService["sources"] }
-
-/** Rules with their file and line where the settings know them. @since 0.1.0 @category constructors */
-export const fromConfig = ({ rules, sources }: Settings): ReadonlyArray<TieredRule> => {
-  const used = new Map<string, number>()
-  return rules.map((rule: TieredRule) => {
-    const key = `permissions.${rule.tool_pattern}`
-    const own = (sources?.get(key) ?? []).filter((source) => source.tier === rule.tier)
-    const turn = `${rule.tier ?? ""}\0${key}`
-    const nth = used.get(turn) ?? 0
-    used.set(turn, nth + 1)
-    const place = own[nth]
-    return {
-      ...(place?.file === undefined ? {} : { file: place.file }),
-      ...(place?.line === undefined ? {} : { line: place.line }),
-      ...rule
-    }
-  })
-}
+/**
+ * Every rule of the settings with its tier and place; what waits for trust keeps its place in the count and decides
+ * nothing (reading 4.9).
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromConfig = (config: Pick<ConfigService, "all_rules">): ReadonlyArray<TieredRule> => config.all_rules
 
 /** An example of a rule that does not hold. @since 0.1.0 @category models */
 export interface BrokenExample {

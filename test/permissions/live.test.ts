@@ -274,7 +274,7 @@ describe("Permissions", () => {
       const rules = [{ tool_pattern: "bash(git *)", mode: "allow", match: ["git status"], not_match: ["git push"] }]
       const config = {
         ...(yield* Config),
-        rules: rules.map((rule) => ({ ...rule, mode: "allow" as const, tier: "user" as const }))
+        all_rules: rules.map((rule) => ({ ...rule, mode: "allow" as const, tier: "user" as const }))
       }
       const error = yield* Effect.flip(Layer.build(Permissions.layerOver.pipe(
         Layer.provide([
