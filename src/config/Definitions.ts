@@ -254,11 +254,13 @@ const shellWord = (word: string): string =>
 
 const json = (value: unknown): string => JSON.stringify(value) ?? "null"
 
+const plainText = (value: unknown): string => typeof value === "string" ? value : json(value)
+
 /** Variables and headers, those that look like secrets without their values. */
 const pairs = (value: unknown, hide: (name: string) => boolean): ReadonlyArray<string> =>
   typeof value !== "object" || value === null
     ? []
-    : Object.entries(value).map(([name, each]) => `${name}=${hide(name) ? "***" : withoutUserInfo(String(each))}`)
+    : Object.entries(value).map(([name, each]) => `${name}=${hide(name) ? "***" : withoutUserInfo(plainText(each))}`)
 
 const serverText = (value: Readonly<Record<string, unknown>>): string => {
   const argv = [...words(value["command"]), ...words(value["args"])]
@@ -292,19 +294,19 @@ export const definitionText = ({ key, kind, value }: Definition): string => {
     case "hook": {
       const { command, event, ...rest } = record(value)
       return [
-        `runs at ${String(event)}: ${String(command)}`,
+        `runs at ${plainText(event)}: ${plainText(command)}`,
         ...Object.entries(rest).map(([name, each]) => `${name}: ${json(each)}`)
       ].join("\n")
     }
     case "env": {
       const name = key.slice("env.".length)
-      return `sets ${name}=${isSecretName(name) ? "***" : withoutUserInfo(String(value))}`
+      return `sets ${name}=${isSecretName(name) ? "***" : withoutUserInfo(plainText(value))}`
     }
     case "provider":
       return providerText(record(value))
     case "permission": {
       const { reason, tool_pattern } = record(value)
-      return `allows ${String(tool_pattern)}${typeof reason === "string" ? ` (${reason})` : ""}`
+      return `allows ${plainText(tool_pattern)}${typeof reason === "string" ? ` (${reason})` : ""}`
     }
     case "sandbox":
       return `sets ${key} to ${json(value)}`
