@@ -4,8 +4,9 @@
  * @since 0.1.0
  */
 import type { Issue, Tier } from "./Check.ts"
-import type { DefinitionKind } from "./Definitions.ts"
+import { type DefinitionKind, waiting } from "./Definitions.ts"
 import { settle } from "./Load.ts"
+import { merge } from "./Merge.ts"
 import * as Tiers from "./Tiers.ts"
 
 /** The tiers that have files. @since 0.1.0 @category constants */
@@ -72,7 +73,9 @@ export const evaluate = ({ env, files, flags, trusted }: ConfigCase): ConfigAnsw
     Tiers.fromEnvironment({ vars: env }),
     Tiers.fromFlags({ settings: flags })
   ]
-  const { config, definitions, errors, mcp_servers, rules, warnings, whole } = settle(tiers, () => trusted)
+  const split = waiting(tiers)
+  const whole = merge(tiers)
+  const { config, errors, mcp_servers, rules, warnings } = settle(tiers, split, trusted)
   return {
     config: { ...whole.config, permissions: ruleMap(whole.rules) },
     warnings: warnings.map(shown),
@@ -87,7 +90,7 @@ export const evaluate = ({ env, files, flags, trusted }: ConfigCase): ConfigAnsw
         tier
       }))
     },
-    pending_trust: trusted ? [] : definitions.map(({ key, kind, tier }) => ({ kind, tier, key })),
+    pending_trust: trusted ? [] : split.definitions.map(({ key, kind, tier }) => ({ kind, tier, key })),
     origins: Object.fromEntries([...whole.origins, ...whole.units])
   }
 }

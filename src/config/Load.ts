@@ -12,8 +12,8 @@ import { Dirs, type DirsService } from "../platform/Dirs.ts"
 import { Environment } from "../platform/Environment.ts"
 import type { Issue, Tier } from "./Check.ts"
 import type { ConfigService } from "./Config.ts"
-import { type Definition, trustHash, waiting } from "./Definitions.ts"
-import { merge, type Merged, type TieredRule } from "./Merge.ts"
+import { type Definition, trustHash, type Waiting, waiting } from "./Definitions.ts"
+import { merge, type Merged, rulesOf, type TieredRule } from "./Merge.ts"
 import { activeServers, withoutDefinition } from "./Servers.ts"
 import * as Tiers from "./Tiers.ts"
 import * as Trust from "./Trust.ts"
@@ -81,52 +81,59 @@ export const managedFile = "/etc/hanzo/managed-settings.json"
 const isMissing = (error: PlatformError): boolean =>
   error._tag === "SystemError" && (error.reason === "NotFound" || error.message.includes("ENOTDIR"))
 
+type Content = Tiers.FileContent | null
+
+/** A file as it was read, with what tells whether it is still the same: taken before, so that no change goes unseen. */
+interface Looked {
+  readonly content: Content
+  readonly stamp: string
+}
+
+const absent: Looked = { content: null, stamp: "-" }
+
+/** Of a file that cannot be looked at. */
+const unknown = "?"
+
+const stampOf = ({ dev, ino, mtime, size }: FileSystem.File.Info): string =>
+  [
+    dev,
+    Option.getOrElse(ino, () => 0),
+    size,
+    Option.match(mtime, { onNone: () => 0, onSome: (date) => date.getTime() })
+  ].join(":")
+
+const problem = (file: string, code: string, message: string): Content => ({ file, problem: { code, message } })
+
 /** The bytes of a settings file, null when there is none, or why it cannot be read. */
-const readFile = (fs: FileSystem.FileSystem, file: string): Effect.Effect<Tiers.FileContent | null> =>
-  Effect.gen(function*() {
-    const info = yield* fs.stat(file)
-    if (info.type !== "File") {
-      return {
-        file,
-        problem: { code: "unreadable", message: `this is a ${info.type.toLowerCase()}, not a file` }
+const readFile = (fs: FileSystem.FileSystem, file: string): Effect.Effect<Looked> =>
+  Effect.suspend(() => {
+    let stamp = unknown
+    return Effect.gen(function*() {
+      const info = yield* fs.stat(file)
+      stamp = stampOf(info)
+      if (info.type !== "File") {
+        return { stamp, content: problem(file, "unreadable", `this is a ${info.type.toLowerCase()}, not a file`) }
       }
-    }
-    if (info.size > BigInt(Tiers.maxFileBytes)) {
-      return {
-        file,
-        problem: { code: "too_large", message: `the file has ${info.size} bytes, the limit is ${Tiers.maxFileBytes}` }
+      if (info.size > BigInt(Tiers.maxFileBytes)) {
+        const message = `the file has ${info.size} bytes, the limit is ${Tiers.maxFileBytes}`
+        return { stamp, content: problem(file, "too_large", message) }
       }
-    }
-    return { file, bytes: yield* fs.readFile(file) }
-  }).pipe(
-    Effect.catchAll((error) =>
-      Effect.succeed(
-        isMissing(error)
-          ? null
-          : { file, problem: { code: "unreadable", message: `the file cannot be read: ${error.message}` } }
+      return { stamp, content: { file, bytes: yield* fs.readFile(file) } }
+    }).pipe(
+      Effect.catchAll((error) =>
+        Effect.succeed(
+          isMissing(error)
+            ? absent
+            : { stamp, content: problem(file, "unreadable", `the file cannot be read: ${error.message}`) }
+        )
       )
     )
-  )
+  })
 
-/** Size, time and identity of each file; what cannot be looked at counts as missing. */
-const fingerprint = (fs: FileSystem.FileSystem, files: ReadonlyArray<string>): Effect.Effect<string> =>
-  Effect.map(
-    Effect.forEach(files, (file) =>
-      Effect.map(Effect.option(fs.stat(file)), (found) =>
-        Option.match(found, {
-          onNone: () => "-",
-          onSome: ({ dev, ino, mtime, size }) =>
-            [
-              dev,
-              Option.getOrElse(ino, () => 0),
-              size,
-              Option.match(mtime, {
-                onNone: () => 0,
-                onSome: (date) => date.getTime()
-              })
-            ].join(":")
-        })), { concurrency: "unbounded" }),
-    (stamps) => stamps.join(" ")
+const look = (fs: FileSystem.FileSystem, file: string): Effect.Effect<string> =>
+  fs.stat(file).pipe(
+    Effect.map(stampOf),
+    Effect.catchAll((error) => Effect.succeed(isMissing(error) ? absent.stamp : unknown))
   )
 
 /** @since 0.1.0 @category models */
@@ -135,26 +142,20 @@ export interface Settled extends Merged {
   readonly errors: ReadonlyArray<Issue>
   readonly all_rules: ReadonlyArray<TieredRule>
   readonly mcp_servers: ReadonlyArray<string>
-  readonly definitions: ReadonlyArray<Definition>
-  /** What the settings would be if all of it were trusted. */
-  readonly whole: Merged
 }
 
 const issueOrder: ReadonlyArray<Tier> = ["default", "managed", "user", "project", "local", "env", "flag"]
 
-/** Tiers to settings, pure; `trusted` decides once it is known what waits. @since 0.1.0 @category combinators */
+/** Tiers to settings, pure: all of them, or without what waits for trust. @since 0.1.0 @category combinators */
 export const settle = (
   tiers: ReadonlyArray<Tiers.TierValues>,
-  trusted: (definitions: ReadonlyArray<Definition>) => boolean
+  { definitions, without }: Waiting,
+  trusted: boolean
 ): Settled => {
-  const { definitions, without } = waiting(tiers)
-  const whole = merge(tiers)
-  const counts = definitions.length === 0 || trusted(definitions)
-  const merged = counts ? whole : merge(without)
+  const counts = trusted || definitions.length === 0
+  const merged = merge(counts ? tiers : without)
   const waits = new Set(
-    counts
-      ? []
-      : definitions.filter(({ kind }) => kind === "permission").map(({ key, tier }) => `${tier} ${key}`)
+    definitions.filter(({ kind }) => kind === "permission").map(({ key, tier }) => `${tier} ${key}`)
   )
   const orphans = withoutDefinition(tiers)
   const issues = issueOrder.flatMap((tier) =>
@@ -166,16 +167,14 @@ export const settle = (
     issues.filter((issue) => issue.severity === severity).map(Tiers.withoutSeverity)
   return {
     ...merged,
-    whole,
-    definitions,
     warnings: of("warning"),
     errors: of("error"),
-    all_rules: counts ? merged.rules : merge(
+    all_rules: counts ? merged.rules : rulesOf(
       tiers.map((values) => ({
         ...values,
         rules: values.rules.map((rule) => waits.has(`${values.tier} ${rule.key}`) ? { ...rule, untrusted: true } : rule)
       }))
-    ).rules,
+    ),
     mcp_servers: activeServers(merged.config, counts ? tiers : without)
   }
 }
@@ -214,9 +213,11 @@ export interface Reader {
   /** Canonical. */
   readonly root: string | null
   readonly files: SettingsFiles
+  /** Of the files as they are now. */
   readonly fingerprint: Effect.Effect<string>
   /** `notices`: what is to be said about the files themselves. */
   readonly tiers: Effect.Effect<{
+    readonly fingerprint: string
     readonly tiers: ReadonlyArray<Tiers.TierValues>
     readonly notices: ReadonlyArray<Issue>
   }>
@@ -228,7 +229,7 @@ export interface Reader {
 }
 
 const storedTrust = (fs: FileSystem.FileSystem, file: string, root: string): Reader["trusted"] =>
-  Effect.map(readFile(fs, file), (content) => {
+  Effect.map(readFile(fs, file), ({ content }) => {
     if (content === null) return { record: null, notices: [] }
     const found = "problem" in content
       ? Either.left(content.problem.message)
@@ -248,34 +249,41 @@ export const reader = (
     const dirs = yield* Dirs
     const environment = yield* Environment
     const real = (path: string) => Effect.orElseSucceed(fs.realPath(path), () => path)
-    const root = options.root === undefined ? null : yield* real(options.root)
-    const home = root === null ? dirs.home : yield* real(dirs.home)
+    const [root, home] = options.root === undefined
+      ? [null, dirs.home]
+      : yield* Effect.all([real(options.root), real(dirs.home)])
     const files = filesOf(dirs, root, home, options.managed_file ?? managedFile)
     const legacy = `${dirs.home}/.hanzo/settings.json`
-    const watched = [files.managed, files.user, files.project, files.local, legacy].filter((file) => file !== null)
-    const read = (file: string | null) => file === null ? Effect.succeed(null) : readFile(fs, file)
+    const watched = [files.managed, files.user, files.project, files.local]
+    // one after another: forking fibers costs more than these reads
+    const each = <A>(none: A, of: (file: string) => Effect.Effect<A>) =>
+      Effect.forEach(watched, (file) => file === null ? Effect.succeed(none) : of(file))
 
     return {
       root,
       files,
-      fingerprint: fingerprint(fs, watched),
+      fingerprint: Effect.gen(function*() {
+        const stamps = yield* each(absent.stamp, (file) => look(fs, file))
+        return [...stamps, stamps[1] === absent.stamp ? yield* look(fs, legacy) : absent.stamp].join(" ")
+      }),
       tiers: Effect.gen(function*() {
-        const [managed, own, project, local] = yield* Effect.all(
-          [read(files.managed), read(files.user), read(files.project), read(files.local)],
-          { concurrency: "unbounded" }
+        const [managed = absent, own = absent, project = absent, local = absent] = yield* each(
+          absent,
+          (file) => readFile(fs, file)
         )
-        const old = own === null ? yield* readFile(fs, legacy) : null
+        const old = own.content === null ? yield* readFile(fs, legacy) : absent
         return {
+          fingerprint: [managed, own, project, local, old].map(({ stamp }) => stamp).join(" "),
           tiers: [
             Tiers.defaults,
-            Tiers.fromFile("managed", managed),
-            Tiers.fromFile("user", own ?? old),
-            Tiers.fromFile("project", project),
-            Tiers.fromFile("local", local),
+            Tiers.fromFile("managed", managed.content),
+            Tiers.fromFile("user", own.content ?? old.content),
+            Tiers.fromFile("project", project.content),
+            Tiers.fromFile("local", local.content),
             Tiers.fromEnvironment(environment),
             Tiers.fromFlags(options.flags ?? {})
           ],
-          notices: old === null ? [] : [
+          notices: old.content === null ? [] : [
             notice("legacy_file", legacy, `the settings come from an old place; move the file to ${files.user}`)
           ]
         }
@@ -294,12 +302,12 @@ export const load = (
 
     const version = (trust: TrustMode): Effect.Effect<ConfigService> =>
       Effect.gen(function*() {
-        // the stamps first: a change while the files are read is one that is announced
-        let known = yield* source.fingerprint
-        const { notices, tiers } = yield* source.tiers
-        const { definitions } = waiting(tiers)
+        const [{ fingerprint, notices, tiers }, found] = yield* Effect.all([source.tiers, source.trusted])
+        let known = fingerprint
+        const split = waiting(tiers)
+        const { definitions } = split
         const hash = trustHash(root ?? "", definitions)
-        const stored = definitions.length === 0 ? { record: null, notices: [] } : yield* source.trusted
+        const stored = definitions.length === 0 ? { record: null, notices: [] } : found
         const status = definitions.length === 0
           ? "nothing"
           : trust !== "none" && stored.record?.hash === hash
@@ -307,10 +315,7 @@ export const load = (
           : trust === "all" || (typeof trust === "object" && trust.hash === hash)
           ? "this_run"
           : "untrusted"
-        const { definitions: _definitions, units: _units, warnings, whole: _whole, ...settled } = settle(
-          tiers,
-          () => status !== "untrusted"
-        )
+        const { units: _units, warnings, ...settled } = settle(tiers, split, status !== "untrusted")
         return {
           ...settled,
           user_file: files.user,
@@ -331,16 +336,17 @@ export const load = (
 /** The settings of a user file's text alone: no disk, no environment. @since 0.1.0 @category constructors */
 export const ofText = (text: string, flags: ConfigFlags = {}): ConfigService => {
   const file = "settings.json"
-  const { definitions, units: _units, whole: _whole, ...settled } = settle([
+  const tiers = [
     Tiers.defaults,
     Tiers.fromFile("user", { file, bytes: new TextEncoder().encode(text) }),
     Tiers.fromFlags(flags)
-  ], () => false)
+  ]
+  const { units: _units, ...settled } = settle(tiers, { definitions: [], without: tiers }, true)
   const service: ConfigService = {
     ...settled,
     user_file: file,
     files: { managed: null, user: file, project: null, local: null, trust: "trust.json" },
-    trust: { status: "nothing", root: null, hash: trustHash("", definitions), definitions, record: null },
+    trust: { status: "nothing", root: null, hash: trustHash("", []), definitions: [], record: null },
     changed: Effect.succeed(null),
     acknowledge: Effect.void,
     reload: Effect.suspend(() => Effect.succeed(service))

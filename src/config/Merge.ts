@@ -119,6 +119,19 @@ const mergeEntries = (
   return object
 }
 
+/** All rules in the order in which they are tried. @since 0.1.0 @category combinators */
+export const rulesOf = (tiers: ReadonlyArray<TierValues>): ReadonlyArray<TieredRule> =>
+  ruleOrder.flatMap((tier) =>
+    tiers.filter((values) => values.tier === tier).flatMap(({ file, rules }) =>
+      rules.map(({ key: _key, line, ...rule }): TieredRule => ({
+        ...rule,
+        tier,
+        ...(file === undefined ? {} : { file }),
+        ...(line === null ? {} : { line })
+      }))
+    )
+  )
+
 /** `tiers` in any order; each tier at most once. Adding an empty tier changes nothing. @since 0.1.0 @category combinators */
 export const merge = (tiers: ReadonlyArray<TierValues>): Merged => {
   const sorted = precedence.flatMap((tier) => tiers.filter((values) => values.tier === tier))
@@ -138,17 +151,17 @@ export const merge = (tiers: ReadonlyArray<TierValues>): Merged => {
   hooks.forEach((layer, index) => sources.set(`hooks.${index}`, [source(layer)]))
   config["hooks"] = hooks.map((layer) => plain(layer.entry))
 
-  const rules: Array<TieredRule> = []
-  for (const tier of ruleOrder) {
-    for (const { file, rules: own, tier: from } of tiers) {
-      if (from !== tier) continue
-      for (const { key: _key, line, ...rule } of own) {
-        const place = { ...(file === undefined ? {} : { file }), ...(line === null ? {} : { line }) }
-        rules.push({ ...rule, tier, ...place })
-        const key = `permissions.${rule.tool_pattern}`
-        sources.set(key, [...(sources.get(key) ?? []), { tier, ...place, value: rule.mode }])
-      }
+  const rules = rulesOf(tiers)
+  for (const { file, line, mode, tier, tool_pattern } of rules) {
+    const key = `permissions.${tool_pattern}`
+    const own: Source = {
+      tier,
+      ...(file === undefined ? {} : { file }),
+      ...(line === undefined ? {} : { line }),
+      value: mode
     }
+    const known = sources.get(key)
+    sources.set(key, known === undefined ? [own] : [...known, own])
   }
   config["permissions"] = rules.map(({ mode, reason, tool_pattern }): PermissionRule => ({
     tool_pattern,
