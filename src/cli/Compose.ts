@@ -7,6 +7,7 @@ import * as Path from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Agent } from "../agent/Agent.ts"
+import type * as RuntimeModule from "../app/Runtime.ts"
 import { Config, type ConfigFlags, type ConfigService } from "../config/Config.ts"
 import type { PermissionPrompterService } from "../domain/Permission.ts"
 import type { Workspace } from "../domain/Workspace.ts"
@@ -18,7 +19,7 @@ import { type CliExit, failed, usage } from "./Exit.ts"
 import { soundConfig } from "./Output.ts"
 import type { AgentValues } from "./Run.ts"
 
-type Runtime = typeof import("../app/Runtime.ts")
+type Runtime = typeof RuntimeModule
 
 /** What a command that runs the agent uses. @since 0.1.0 @category models */
 export type AgentServices = Agent | Config | Models | SessionStore | Workspace
@@ -58,6 +59,27 @@ export const optionsOf = (
   trust_workspace: values["trust-workspace"],
   ...(values.scenario === undefined ? {} : { scenario: values.scenario })
 })
+
+/**
+ * `--scenario FILE` is the model `scripted/NAME`, after the file's name. Another model beside it would leave the file
+ * aside: exit code 2.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withScenario = <V extends Pick<AgentValues, "model" | "scenario">>(values: V): Effect.Effect<V, CliExit> =>
+  Effect.gen(function*() {
+    if (values.scenario === undefined) return values
+    const { scenarioName } = yield* Effect.promise(() => import("../provider/ScriptedModel.ts"))
+    const model = `scripted/${scenarioName(values.scenario)}`
+    if (values.model !== undefined && values.model !== model) {
+      return yield* usage(
+        `--scenario ${values.scenario} is played by the model ${model}; -m names another one, ${values.model}`,
+        `leave -m out, or leave --scenario out`
+      )
+    }
+    return { ...values, model }
+  })
 
 /** What kept the layers from being built, as the end of the command: a wrong directory is a mistake of the caller. */
 const compositionExit = (error: { readonly _tag: string; readonly message: string }): CliExit => {

@@ -21,6 +21,7 @@ import { entryOf, namesOf } from "../provider/Providers.ts"
 import { SessionStore } from "../storage/SessionStore.ts"
 import { issueText, print, printJson, stdoutStyle } from "./Output.ts"
 import type { DoctorCheck, DoctorReport } from "./Schemas.ts"
+import { program } from "./Spec.ts"
 import type * as Spec from "./Spec.ts"
 import type { Style } from "./Style.ts"
 import { version } from "./Version.ts"
@@ -177,6 +178,21 @@ const toolCheck = (tool: Tool): Effect.Effect<DoctorCheck, never, Processes | En
       : bad(tool.group, tool.name, tool.missing, `${tool.argv.join(" ")} ended with ${code ?? "a signal"}`, tool.fix)
   })
 
+const trustChecks = ({ trust: { definitions, root, status } }: ConfigService): ReadonlyArray<DoctorCheck> =>
+  status === "nothing" || root === null
+    ? []
+    : status === "untrusted"
+    ? [
+      bad(
+        "settings",
+        "trust",
+        "warning",
+        `${definitions.length} of this project's settings wait for trust and do not count`,
+        `${program} config trust shows them and asks`
+      )
+    ]
+    : [ok("settings", "trust", `${line(root, 200)} is trusted`)]
+
 const settingsChecks = (config: ConfigService): ReadonlyArray<DoctorCheck> =>
   config.errors.length === 0 && config.warnings.length === 0
     ? [ok("settings", "settings", config.user_file)]
@@ -269,7 +285,7 @@ export const report: Effect.Effect<
       writable(fs, "state directory", dirs.state, "HANZO_STATE_HOME"),
       writable(fs, "cache directory", dirs.cache, "HANZO_CACHE_HOME")
     ]),
-    Effect.succeed(settingsChecks(config)),
+    Effect.succeed([...settingsChecks(config), ...trustChecks(config)]),
     Effect.all(tools(environment.os).map(toolCheck), { concurrency: 4 }),
     modelChecks
   ], { concurrency: "unbounded" })

@@ -10,6 +10,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { Dirs, type DirsService } from "../platform/Dirs.ts"
 import { Environment } from "../platform/Environment.ts"
+import { type FileError, fromPlatform, notAFile } from "../platform/FileError.ts"
 import type { Issue, Tier } from "./Check.ts"
 import type { ConfigService } from "./Config.ts"
 import { type Definition, trustHash, type Waiting, waiting } from "./Definitions.ts"
@@ -104,6 +105,9 @@ const stampOf = ({ dev, ino, mtime, size }: FileSystem.File.Info): string =>
 
 const problem = (file: string, code: string, message: string): Content => ({ file, problem: { code, message } })
 
+const unreadable = ({ reason, why }: FileError): string =>
+  `the file cannot be read: ${why}${reason === "too_many_links" ? "; correct the link, or remove it" : ""}`
+
 /** The bytes of a settings file, null when there is none, or why it cannot be read. */
 const readFile = (fs: FileSystem.FileSystem, file: string): Effect.Effect<Looked> =>
   Effect.suspend(() => {
@@ -112,7 +116,11 @@ const readFile = (fs: FileSystem.FileSystem, file: string): Effect.Effect<Looked
       const info = yield* fs.stat(file)
       stamp = stampOf(info)
       if (info.type !== "File") {
-        return { stamp, content: problem(file, "unreadable", `this is a ${info.type.toLowerCase()}, not a file`) }
+        const { why } = notAFile("read", file, info.type)
+        return {
+          stamp,
+          content: problem(file, "unreadable", `the file cannot be read: ${why}; put a file there, or nothing`)
+        }
       }
       if (info.size > BigInt(Tiers.maxFileBytes)) {
         const message = `the file has ${info.size} bytes, the limit is ${Tiers.maxFileBytes}`
@@ -124,7 +132,7 @@ const readFile = (fs: FileSystem.FileSystem, file: string): Effect.Effect<Looked
         Effect.succeed(
           isMissing(error)
             ? absent
-            : { stamp, content: problem(file, "unreadable", `the file cannot be read: ${error.message}`) }
+            : { stamp, content: problem(file, "unreadable", unreadable(fromPlatform("read", file, error))) }
         )
       )
     )

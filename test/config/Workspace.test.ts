@@ -97,7 +97,7 @@ describe("4.1, 4.2 tiers", () => {
       Effect.gen(function*() {
         const fs = yield* FileSystem.FileSystem
         yield* fs.makeDirectory(place.project, { recursive: true })
-        execFileSync("mkfifo", [place.local])
+        execFileSync("sh", ["-c", "mkfifo \"$0\"", place.local])
         assert.deepEqual((yield* place.load()).errors.map(({ code, tier }) => [code, tier]), [
           ["unreadable", "project"],
           ["unreadable", "local"]
