@@ -11,7 +11,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { fstatSync } from "node:fs"
-import * as readline from "node:readline"
+import type * as Readline from "node:readline"
 import { isatty } from "node:tty"
 
 /**
@@ -44,10 +44,15 @@ export interface TerminalService {
   readonly columns: Effect.Effect<number>
   readonly stdin_kind: StdinKind
   /**
-   * Everything on stdin as text, at most `max_bytes`. With `first_byte_ms`, none when nothing at all came in that time.
+   * Everything on stdin as text, at most `max_bytes`. With `first_byte_ms`, none when nothing at all came in that time;
+   * `quiet` is then told when nothing has come for `quiet.after_ms`.
    */
   readonly readAll: (
-    limits: { readonly max_bytes: number; readonly first_byte_ms?: number }
+    limits: {
+      readonly max_bytes: number
+      readonly first_byte_ms?: number
+      readonly quiet?: { readonly after_ms: number; readonly tell: Effect.Effect<void> }
+    }
   ) => Effect.Effect<Option.Option<string>, TerminalError>
   /** Stdin as it is read, an element a read; ends with it. Not to be mixed with the other readers. */
   readonly bytes: Stream.Stream<Uint8Array, TerminalError>
@@ -69,6 +74,8 @@ export interface TestTerminal {
   readonly readLine?: (prompt: string) => Effect.Effect<Line>
   /** From this write on, stdout is closed. */
   readonly closed_after?: number
+  /** Stdout goes to a full disk. */
+  readonly full?: true
 }
 
 const describe = (error: unknown): string => error instanceof Error ? error.message : String(error)
@@ -156,6 +163,10 @@ const history: Array<string> = []
  * ordinary mode and Ctrl-C is a signal.
  */
 const ask = (prompt: string): Effect.Effect<Line> =>
+  // Loaded at the first question: a run that asks nobody does without it.
+  Effect.flatMap(Effect.promise(() => import("node:readline")), (readline) => askWith(readline, prompt))
+
+const askWith = (readline: typeof Readline, prompt: string): Effect.Effect<Line> =>
   Effect.async((resume) => {
     const { stdin, stdout } = process
     const editor = readline.createInterface({
@@ -233,9 +244,12 @@ export class Terminal extends Context.Tag("@hanzo/dev/platform/Terminal")<Termin
       err: (text) => text === "" ? Effect.void : Effect.ignore(writeTo(process.stderr, text)),
       columns: Effect.sync(() => process.stdout.columns || process.stderr.columns || 80),
       stdin_kind: kindOf(),
-      readAll: ({ first_byte_ms, max_bytes }) => {
+      readAll: ({ first_byte_ms, max_bytes, quiet }) => {
         const all = Effect.map(collect(max_bytes), Option.some)
-        return first_byte_ms === undefined ? all : firstByte.pipe(
+        const first = quiet === undefined
+          ? firstByte
+          : Effect.raceFirst(firstByte, Effect.zipRight(Effect.delay(quiet.tell, quiet.after_ms), Effect.never))
+        return first_byte_ms === undefined ? all : first.pipe(
           Effect.timeoutOption(first_byte_ms),
           Effect.flatMap(Option.match({
             onNone: () => Effect.as(Effect.sync(() => process.stdin.pause()), Option.none<string>()),
@@ -256,6 +270,9 @@ export class Terminal extends Context.Tag("@hanzo/dev/platform/Terminal")<Termin
       return {
         out: (text) =>
           Effect.suspend(() => {
+            if (given.full === true) {
+              return new TerminalError({ reason: "write", message: "ENOSPC: no space left on device, write" })
+            }
             if (writes >= (given.closed_after ?? Infinity)) {
               return new TerminalError({ reason: "closed", message: "write EPIPE" })
             }
@@ -266,11 +283,16 @@ export class Terminal extends Context.Tag("@hanzo/dev/platform/Terminal")<Termin
         err: (text) => Effect.sync(() => void given.err?.push(text)),
         columns: Effect.succeed(given.columns ?? 80),
         stdin_kind: given.stdin_kind ?? "file",
-        readAll: ({ first_byte_ms, max_bytes }) =>
+        readAll: ({ first_byte_ms, max_bytes, quiet }) =>
           given.stdin === undefined
             ? first_byte_ms === undefined
               ? Effect.succeedSome("")
-              : Effect.delay(Effect.succeedNone, first_byte_ms)
+              : Effect.raceFirst(
+                Effect.delay(Effect.succeedNone, first_byte_ms),
+                quiet === undefined
+                  ? Effect.never
+                  : Effect.zipRight(Effect.delay(quiet.tell, quiet.after_ms), Effect.never)
+              )
             : Buffer.byteLength(given.stdin) > max_bytes
             ? Effect.fail(
               new TerminalError({ reason: "too_large", message: `stdin holds more than ${max_bytes} bytes` })
