@@ -24,7 +24,7 @@ export type Answer =
  * | --- | --- |
  * | `y`, `yes` | allow once |
  * | `s`, `session` | allow for this session |
- * | `a`, `always` | for now the same as `s`, and said so |
+ * | `a`, `always` | allow for this session, and for good by a rule in the local settings of the workspace |
  * | `n`, `no` | deny |
  * | `n TEXT` | deny, and the text goes to the model |
  *
@@ -44,8 +44,8 @@ export const answerOf = (text: string): Answer => {
   if (said === "s" || said === "session") return { decision: { decision: "allow", scope: "session" } }
   if (said === "a" || said === "always") {
     return {
-      decision: { decision: "allow", scope: "session" },
-      note: "allowed for this session; to allow it for good, add a rule to \"permissions\" in the settings file"
+      decision: { decision: "allow", scope: "always" },
+      note: "allowed for this session; a rule for it goes to the local settings of this project"
     }
   }
   return null

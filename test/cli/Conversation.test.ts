@@ -217,15 +217,15 @@ describe("the conversation", () => {
 
 describe("7.7 the question of permission", () => {
   it("answers", () => {
-    const allow = (scope: "once" | "session"): PermissionDecision => ({ decision: "allow", scope })
+    const allow = (scope: "once" | "session" | "always"): PermissionDecision => ({ decision: "allow", scope })
     const deny = (reason: string): PermissionDecision => ({ decision: "deny", reason })
     const table: ReadonlyArray<readonly [text: string, decision: PermissionDecision | null]> = [
       ["y", allow("once")],
       [" YES ", allow("once")],
       ["s", allow("session")],
       ["session", allow("session")],
-      ["a", allow("session")],
-      ["always", allow("session")],
+      ["a", allow("always")],
+      ["always", allow("always")],
       ["n", deny("denied by the user")],
       ["no", deny("denied by the user")],
       ["n use npm ci instead", deny("denied by the user: use npm ci instead")],
