@@ -23,6 +23,9 @@ export const maxStdinBytes = 16 * 1024 * 1024
  */
 const patienceMs = { socket: 3_000, pipe: 10_000 } as const
 
+/** How long a person is left without a word about it. */
+const quietMs = 1_000
+
 const stdinExit = (error: TerminalError): CliExit =>
   error.reason === "too_large" ? usage(error.message) : failed(`stdin cannot be read: ${error.message}`)
 
@@ -52,7 +55,13 @@ export const fromText = (argument: string | undefined): Effect.Effect<string, Cl
     const stdin = yield* Effect.mapError(
       terminal.readAll({
         max_bytes: maxStdinBytes,
-        ...(patience === undefined ? {} : { first_byte_ms: patience })
+        ...(patience === undefined ? {} : {
+          first_byte_ms: patience,
+          quiet: {
+            after_ms: quietMs,
+            tell: terminal.err("reading stdin; close it or use < /dev/null to go on without\n")
+          }
+        })
       }),
       stdinExit
     )
