@@ -13,10 +13,13 @@ declare const __HANZO_COMMANDS__: string | undefined
 
 const argv = process.argv.slice(2)
 
-/** Prints and ends; a reader that has gone (`hanzo-dev --help | head -1`) is no error. */
+/** Prints and ends. A reader that has gone (`hanzo-dev --help | head -1`) is no error, a full disk is. */
 const answer = (stream: NodeJS.WriteStream, text: string, code: number): void => {
   process.exitCode = code
-  stream.on("error", () => process.exit(code))
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (stream !== process.stdout || error.code === "EPIPE") process.exit(code)
+    process.stderr.write(`hanzo-dev: stdout cannot be written: ${error.message}\n`, () => process.exit(1))
+  })
   stream.write(text)
 }
 

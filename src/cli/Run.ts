@@ -191,12 +191,25 @@ export const execute = Effect.fn("Cli.run")(function*(values: RunValues) {
       if (outcome.signal !== null) return yield* new CliExit({ exit_code: outcome.exit_code, lines: [] })
     })
 
+  let unwritten: CliExit | undefined
+  // printed however the runs ended: what cannot be printed is told with, not in place of, how they ended
   const printLast = Effect.suspend(() =>
     format === "json" && last !== undefined
-      ? Effect.ignore(terminal.out(`${JSON.stringify(last)}\n`))
+      ? Effect.catchAll(terminal.out(`${JSON.stringify(last)}\n`), (error) =>
+        Effect.sync(() => {
+          if (error.reason !== "closed") unwritten = stdoutExit(error)
+        }))
       : Effect.void
   )
-  yield* Stream.runForEach(prompts, one).pipe(Effect.ensuring(printLast))
+  yield* Stream.runForEach(prompts, one).pipe(
+    Effect.ensuring(printLast),
+    Effect.mapError((exit) =>
+      unwritten === undefined
+        ? exit
+        : new CliExit({ exit_code: exit.exit_code, lines: [...exit.lines, ...unwritten.lines] })
+    )
+  )
+  if (unwritten !== undefined) return yield* unwritten
   if (last === undefined) return yield* Prompt.noPromptExit
   return exit_code
 })

@@ -91,7 +91,11 @@ describe("the prompt", () => {
       for (const [stdin_kind, seconds] of [["socket", 3], ["pipe", 10]] as const) {
         const on = bench({ terminal: { stdin_kind } })
         const fiber = yield* Effect.fork(run(["fix"], on))
-        yield* TestClock.adjust(seconds * 1000 - 1)
+        yield* TestClock.adjust(999)
+        assert.deepEqual(on.err, [])
+        yield* TestClock.adjust(1)
+        assert.deepEqual(on.err, ["reading stdin; close it or use < /dev/null to go on without\n"])
+        yield* TestClock.adjust(seconds * 1000 - 1001)
         assert.deepEqual(on.inputs, [])
         yield* TestClock.adjust(1)
         assert.strictEqual((yield* Fiber.join(fiber)).code, 0)
@@ -279,6 +283,26 @@ describe("exit codes come from the terminal event", () => {
     line: /^no$/
   })
   table("what keeps a run from starting: storage is 1", ["x"], { runs: [refuses("storage", "disk")] }, { code: 1 })
+
+  for (const format of ["text", "json", "stream-json"]) {
+    table(`${format}: a stdout that is full is exit 1 and said so`, ["--output-format", format, "x"], {
+      terminal: { full: true }
+    }, { code: 1, line: /^stdout cannot be written: ENOSPC/ })
+  }
+
+  it.effect("json: what cannot be printed is told with how the run failed", () =>
+    Effect.gen(function*() {
+      const on = bench({ runs: [refuses("storage", "the record is broken")], terminal: { full: true } })
+      const { code, lines } = yield* run(["--output-format", "json", "x"], on)
+      assert.strictEqual(code, 1)
+      assert.deepEqual(lines.map((line) => line.split(":")[0]), ["the record is broken", "stdout cannot be written"])
+    }))
+
+  it.effect("json: a reader that has gone keeps the exit code of the run, quietly", () =>
+    Effect.gen(function*() {
+      const on = bench({ runs: [says(failedRun("c", "m", 5))], terminal: { closed_after: 0 } })
+      assert.deepEqual(yield* run(["--output-format", "json", "x"], on), { code: 5, lines: [] })
+    }))
 
   it.effect("json tells it too when a run could not start", () =>
     Effect.gen(function*() {
