@@ -67,15 +67,19 @@ export const optionsOf = (
  * @since 0.1.0
  * @category combinators
  */
-export const withScenario = <V extends Pick<AgentValues, "model" | "scenario">>(values: V): Effect.Effect<V, CliExit> =>
+export const withScenario = <V extends Pick<AgentValues, "model" | "scenario">>(
+  values: V
+): Effect.Effect<V, CliExit, Path.Path | Environment> =>
   Effect.gen(function*() {
     if (values.scenario === undefined) return values
     const { scenarioName } = yield* Effect.promise(() => import("../provider/ScriptedModel.ts"))
-    const model = `scripted/${scenarioName(values.scenario)}`
+    const path = yield* Path.Path
+    const { cwd } = yield* Environment
+    const model = `scripted/${scenarioName(path.resolve(cwd, values.scenario))}`
     if (values.model !== undefined && values.model !== model) {
       return yield* usage(
         `--scenario ${values.scenario} is played by the model ${model}; -m names another one, ${values.model}`,
-        `leave -m out, or leave --scenario out`
+        "leave -m out, or leave --scenario out"
       )
     }
     return { ...values, model }

@@ -1,7 +1,17 @@
 /** The program as a process: what it loads, what goes to which stream, how it ends. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type ChildProcessByStdio, spawn, spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Readable, Writable } from "node:stream"
@@ -76,6 +86,32 @@ describe("answered before anything is loaded", () => {
   })
 })
 
+describe.runIf(existsSync("/dev/full"))("a stdout that is full", () => {
+  it("is exit 1 and said so, whatever prints", () => {
+    const table = [
+      ["--version"],
+      ["run", "--help"],
+      ["run", "-m", "scripted/echo", "--no-session", "go"],
+      ["run", "-m", "scripted/echo", "--no-session", "--output-format", "json", "go"],
+      ["run", "-m", "scripted/echo", "--no-session", "--output-format", "stream-json", "go"],
+      ["config", "path"],
+      ["completions", "bash"]
+    ]
+    for (const argv of table) {
+      const full = openSync("/dev/full", "w")
+      const { status, stderr } = spawnSync(process.execPath, [program, ...argv], {
+        encoding: "utf8",
+        cwd: join(directory, "project"),
+        env: env(),
+        stdio: ["ignore", full, "pipe"]
+      })
+      closeSync(full)
+      assert.strictEqual(status, 1, argv.join(" "))
+      assert.match(stderr, /^hanzo-dev: stdout cannot be written: ENOSPC/, argv.join(" "))
+    }
+  }, 60_000)
+})
+
 describe("commands as processes", () => {
   it("config path and show; broken settings are told with their place and exit 2", () => {
     const file = join(directory, "config", "settings.json")
@@ -106,6 +142,35 @@ describe("commands as processes", () => {
     assert.deepEqual([types[0], types.at(-1)], ["run.started", "run.completed"])
     const listed = JSON.parse(run(["sessions", "list", "--json"]).out) as { readonly sessions: ReadonlyArray<object> }
     assert.strictEqual(listed.sessions.length, 3)
+  })
+
+  it("--scenario is played as it is, or said why not", () => {
+    const at = (name: string) => join(directory, "project", name)
+    writeFileSync(at("case.json"), JSON.stringify({ turns: [{ text: "from the file" }] }))
+    writeFileSync(at("broken.json"), "{\"turns\": 3}")
+    for (const model of [[], ["-m", "scripted/case"]]) {
+      const ran = run(["run", ...model, "--scenario", "case.json", "--no-session", "go"])
+      assert.deepEqual(ran, { code: 0, out: "from the file\n", err: "" })
+    }
+    const table: ReadonlyArray<readonly [argv: ReadonlyArray<string>, err: RegExp]> = [
+      [
+        ["-m", "scripted/echo", "--scenario", "case.json"],
+        /^hanzo-dev: --scenario case\.json is played by the model scripted\/case; -m names another one, scripted\/echo\n/
+      ],
+      [["-m", "anthropic/x", "--scenario", "case.json"], /-m names another one, anthropic\/x/],
+      [["--scenario", "missing.json"], /there is no file .*\/project\/missing\.json; give --scenario the path/],
+      [["--scenario", "broken.json"], /\/project\/broken\.json is no scenario:\n.*turns/],
+      [["--scenario", "."], /cannot read .*\/project: it is a directory/],
+      [["--scenario", "/dev/zero"], /cannot read \/dev\/zero: it is not a regular file/]
+    ]
+    for (const [argv, err] of table) {
+      const ran = run(["run", ...argv, "--no-session", "go"])
+      assert.deepEqual([ran.code, ran.out], [2, ""], argv.join(" "))
+      assert.match(ran.err, err)
+      assert.notMatch(ran.err, /known: /)
+    }
+    rmSync(at("case.json"))
+    rmSync(at("broken.json"))
   })
 
   it("the log goes to stderr or its file, never to stdout", () => {

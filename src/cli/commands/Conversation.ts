@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Trust } from "../../config/Trust.ts"
 import { Environment } from "../../platform/Environment.ts"
-import { loadSettings, optionsOf, processLayer, workspaceLayer } from "../Compose.ts"
+import { loadSettings, optionsOf, processLayer, withScenario, workspaceLayer } from "../Compose.ts"
 import * as Conversation from "../Conversation.ts"
 import { command } from "../Entry.ts"
 import * as Prompter from "../Prompter.ts"
@@ -18,7 +18,8 @@ import { askTrust } from "../TrustQuestion.ts"
  * @since 0.1.0
  * @category constructors
  */
-export const converse = Effect.fn("Cli.converse")(function*(values: AgentValues) {
+export const converse = Effect.fn("Cli.converse")(function*(given: AgentValues) {
+  const values = yield* withScenario(given)
   const environment = yield* Environment
   const shared = yield* Prompter.shared
   const prompter = yield* Prompter.make(shared)

@@ -1,13 +1,14 @@
 /** `hanzo-dev run`. @since 0.1.0 */
 import * as Effect from "effect/Effect"
-import { agentLayer, loadSettings, optionsOf } from "../Compose.ts"
+import { agentLayer, loadSettings, optionsOf, withScenario } from "../Compose.ts"
 import { command } from "../Entry.ts"
 import * as Run from "../Run.ts"
 import * as Spec from "../Spec.ts"
 
 /** @since 0.1.0 @category constructors */
-export const main = command(Spec.run, (values) =>
+export const main = command(Spec.run, (given) =>
   Effect.gen(function*() {
+    const values = yield* withScenario(given)
     const options = optionsOf(values, [])
     const config = yield* loadSettings(options)
     return yield* Effect.provide(Run.execute(values), agentLayer({ ...options, config }))

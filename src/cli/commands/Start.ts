@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { Environment } from "../../platform/Environment.ts"
 import { Models } from "../../provider/Models.ts"
-import { agentLayer, demo, optionsOf } from "../Compose.ts"
+import { agentLayer, demo, optionsOf, withScenario } from "../Compose.ts"
 import { command } from "../Entry.ts"
 import * as Spec from "../Spec.ts"
 import { converse } from "./Conversation.ts"
@@ -22,8 +22,9 @@ export const canConverse: Effect.Effect<boolean, never, Environment | Models> = 
 })
 
 /** @since 0.1.0 @category constructors */
-export const main = command(Spec.start, (values) =>
+export const main = command(Spec.start, (given) =>
   Effect.gen(function*() {
+    const values = yield* withScenario(given)
     const environment = yield* Environment
     if (!environment.stdin_is_tty || !environment.stdout_is_tty) return yield* demo
     const ready = yield* Effect.provide(canConverse, agentLayer(optionsOf(values, []))).pipe(
