@@ -14,7 +14,8 @@ import * as Stream from "effect/Stream"
 import { Agent } from "../agent/Agent.ts"
 import { type AgentEvent, isTerminal } from "../domain/AgentEvent.ts"
 import { childEnvironment } from "../platform/ChildEnvironment.ts"
-import { Environment } from "../platform/Environment.ts"
+import { Environment, type EnvironmentService, variable } from "../platform/Environment.ts"
+import { fromPlatform } from "../platform/FileError.ts"
 import { Processes } from "../platform/Processes.ts"
 import { files } from "./demo/Program.ts"
 import { countOf, scenario, settings, testCommand } from "./demo/Repair.ts"
@@ -39,6 +40,10 @@ export interface DemoReport {
 /** What the agent is asked. @since 0.1.0 @category constants */
 export const prompt = "The tests of this project fail. Repair the program and prove it."
 
+/** Where the system puts what is temporary, as it is set. */
+const temporary = (environment: EnvironmentService): string =>
+  ["TMPDIR", "TMP", "TEMP"].map((name) => variable(environment, name)).find((value) => value !== undefined) ?? "/tmp"
+
 const setUp = Effect.gen(function*() {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -50,8 +55,15 @@ const setUp = Effect.gen(function*() {
   }
   return directory
 }).pipe(
-  Effect.mapError((error) =>
-    new DemoError({ reason: "set_up", message: `the scratch copy could not be made: ${error.message}` })
+  Effect.catchAll((error) =>
+    Effect.flatMap(Environment, (environment) => {
+      const { message } = fromPlatform("make a directory in", temporary(environment), error)
+      return new DemoError({
+        reason: "set_up",
+        message: `the scratch copy could not be made: ${message}\n` +
+          "set TMPDIR to a directory that can be written, or unset it"
+      })
+    })
   )
 )
 

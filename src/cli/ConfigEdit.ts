@@ -16,6 +16,7 @@ import { trackedLocal } from "../config/Tracked.ts"
 import { ExitCode } from "../domain/Failure.ts"
 import { Editor } from "../platform/Editor.ts"
 import { Environment } from "../platform/Environment.ts"
+import { fromPlatform } from "../platform/FileError.ts"
 import { Terminal } from "../platform/Terminal.ts"
 import { type CliExit, failed, usage } from "./Exit.ts"
 import { issueText, stderrStyle } from "./Output.ts"
@@ -121,7 +122,7 @@ export const edit = Effect.fn("Cli.config.edit")(function*(values: Spec.Values<t
         `the editor ${line(editor.command, 200)} ended with ${code === null ? "a signal" : `exit code ${code}`}`
       )
     }
-    const bytes = yield* Effect.mapError(fs.readFile(file), (error) => failed(error.message))
+    const bytes = yield* Effect.mapError(fs.readFile(file), (error) => failed(fromPlatform("read", file, error).message))
     const { issues } = Tiers.fromFile(tier, { file, bytes })
     for (const issue of issues) {
       const word = issue.severity === "error" ? style.red("error:") : style.yellow("warning:")

@@ -86,9 +86,13 @@ export class FileError extends Schema.TaggedError<FileError>("@hanzo/dev/platfor
   code: Schema.optional(Schema.String),
   detail: Schema.optional(Schema.String)
 }) {
+  /** What is wrong, without the file: for messages that name it already. */
+  get why(): string {
+    return `${this.detail ?? words[this.reason]}${this.code === undefined ? "" : ` (${this.code})`}`
+  }
+
   override get message(): string {
-    const detail = this.detail ?? words[this.reason]
-    return `cannot ${this.operation} ${this.path}: ${detail}${this.code === undefined ? "" : ` (${this.code})`}`
+    return `cannot ${this.operation} ${this.path}: ${this.why}`
   }
 }
 
@@ -99,3 +103,19 @@ export const fromCause = (operation: string, path: string, cause: unknown): File
     ? new FileError({ reason: reasonOf[code] ?? "io", operation, path, code })
     : new FileError({ reason: "io", operation, path, detail: cause instanceof Error ? cause.message : String(cause) })
 }
+
+/**
+ * A FileError from an error of the platform's FileSystem, whose own message names its functions.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromPlatform = (
+  operation: string,
+  path: string,
+  error: { readonly message: string; readonly cause?: unknown }
+): FileError => fromCause(operation, path, error.cause ?? new Error(error.message))
+
+/** Of something that is there and is no file. @since 0.1.0 @category constructors */
+export const notAFile = (operation: string, path: string, type: string): FileError =>
+  new FileError({ reason: type === "Directory" ? "is_a_directory" : "not_regular", operation, path })

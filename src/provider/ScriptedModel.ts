@@ -18,6 +18,7 @@ import type { Message } from "../domain/Message.ts"
 import { ApiClient, type ApiClientService, type SendOptions, type StreamEvent } from "../domain/StreamEvent.ts"
 import type { ToolDef } from "../domain/Tool.ts"
 import { Workspace } from "../domain/Workspace.ts"
+import { fromPlatform, notAFile } from "../platform/FileError.ts"
 import { builtinScenarios } from "./BuiltinScenarios.ts"
 import { conversationOf } from "./Conversation.ts"
 import { ModelError } from "./ModelError.ts"
@@ -219,7 +220,7 @@ export class ScriptedModels extends Context.Tag("@hanzo/dev/provider/ScriptedMod
           Effect.gen(function*() {
             const info = yield* fs.stat(file)
             if (info.type !== "File") {
-              return yield* bad(`${file} is a ${info.type.toLowerCase()}; a scenario is a JSON file`)
+              return yield* bad(`the scenario cannot be used: ${notAFile("read", file, info.type).message}`)
             }
             if (Number(info.size) > maxBytes) {
               return yield* bad(`${file} has ${info.size} bytes; a scenario has at most ${maxBytes}`)
@@ -232,7 +233,7 @@ export class ScriptedModels extends Context.Tag("@hanzo/dev/provider/ScriptedMod
             Effect.catchTag("BadArgument", "SystemError", (error) =>
               error._tag === "SystemError" && error.reason === "NotFound"
                 ? Effect.succeed(Option.none())
-                : Effect.fail(bad(`cannot read the scenario ${file}: ${error.message}; check its permissions`)))
+                : Effect.fail(bad(`the scenario cannot be used: ${fromPlatform("read", file, error).message}`)))
           )
 
         const scenarioOf = (name: string): Effect.Effect<Option.Option<Scenario.Scenario>, ModelError> =>

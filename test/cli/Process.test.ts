@@ -10,6 +10,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync
 } from "node:fs"
 import { tmpdir } from "node:os"
@@ -128,6 +129,35 @@ describe("commands as processes", () => {
     assert.include(ran.err, `${file}:2:17: max_tokens must be a number, this is a text (wrong_type)`)
     assert.include(ran.err, "\u2022\u2022\u2022\u2022")
     assert.notInclude(ran.err, "many")
+  })
+
+  it("what is no file, and a place that is none: file, what and remedy, in plain words", () => {
+    const file = join(directory, "config", "settings.json")
+    mkdirSync(join(directory, "config"), { recursive: true })
+    const internals = /FileSystem|BadResource|SystemError|characterdevice/i
+    const table: ReadonlyArray<readonly [make: () => void, err: RegExp]> = [
+      [() => symlinkSync("settings.json", file), /its symbolic links go round in a circle \(ELOOP\); correct the link/],
+      [() => symlinkSync("/dev/zero", file), /it is not a regular file .*; put a file there/],
+      [() => mkdirSync(file), /it is a directory; put a file there/]
+    ]
+    for (const [make, err] of table) {
+      make()
+      const ran = run(["run", "x"])
+      const looked = run(["doctor"])
+      rmSync(file, { recursive: true })
+      assert.deepEqual([ran.code, ran.out, looked.code], [2, "", 1])
+      assert.include(ran.err, `${file}: the file cannot be read: `)
+      for (const text of [ran.err, looked.out]) {
+        assert.match(text, err)
+        assert.notMatch(text, internals)
+      }
+    }
+    const demo = run(["demo"], "", { TMPDIR: "/nowhere/at/all" })
+    assert.deepEqual([demo.code, demo.out], [1, ""])
+    assert.match(
+      demo.err,
+      /^hanzo-dev: the scratch copy could not be made: cannot make a directory in \/nowhere\/at\/all: no such file or directory \(ENOENT\)\n {2}set TMPDIR to /
+    )
   })
 
   it("run with the scripted model: stdout is the answer, in each format", () => {
