@@ -1,6 +1,6 @@
 /**
  * A tool call while it is written: its identity may come late, its arguments in any pieces, and a cut in them must not
- * look like a call that could run.
+ * look like a call that could run. A call whose name stays empty is one all the same: it is answered, not dropped.
  *
  * @since 0.1.0
  */
@@ -91,7 +91,7 @@ export class CallWriter extends ItemWriter {
   }
 
   open(): void {
-    if (this.ended && this.name === "" && this.received === "") return
+    if (this.ended && this.#blank()) return
     this.id = this.builder.itemId("fc", this.upstreamId)
     this.callId = this.builder.uniqueCallId(this.callId)
     this.index = this.builder.added(this.#item("in_progress", ""))
@@ -100,8 +100,7 @@ export class CallWriter extends ItemWriter {
 
   close(): void {
     if (this.index < 0) return
-    const status = this.name === "" ? "incomplete" : this.status
-    if (this.kind === "function" && status === "completed" && isBlank(this.received)) {
+    if (this.kind === "function" && this.status === "completed" && isBlank(this.received)) {
       // empty arguments are an object without keys (invariant 6); white space that was sent stays in the deltas
       this.received = this.received === "" ? "{}" : this.received + "{}"
       this.#delta("{}")
@@ -112,7 +111,13 @@ export class CallWriter extends ItemWriter {
         ? { type: "response.function_call_arguments.done", ...at, arguments: this.received }
         : { type: "response.custom_tool_call_input.done", ...at, input: this.received }
     )
-    this.builder.finished(this.index, this.#item(status, this.received))
+    this.builder.finished(this.index, this.#item(this.status, this.received))
+  }
+
+  /** Nothing of it ever came, in a protocol that only has fragments of calls: not a call, but an empty fragment. */
+  #blank(): boolean {
+    return this.#idMayFollow && this.name === "" && this.received === "" && this.callId === undefined &&
+      this.upstreamId === undefined
   }
 
   #delta(delta: string): void {

@@ -27,11 +27,18 @@ const marked = (text: string, name: string, limit: number, digits: 8 | 16): stri
   return `${[...text].slice(0, limit - hash.length - 1).join("")}_${hash}`
 }
 
+/** Sent for a call that the model gave no name. */
+const unnamed = "unnamed_tool"
+
 const legal = /^[A-Za-z0-9_-]+$/
 
 /** A name that a model made up may have characters that no provider takes back. */
 const sendable = (name: string, limit: number, digits: 8 | 16): string =>
-  legal.test(name) ? alias(name, limit, digits) : marked(name.replace(/[^A-Za-z0-9_-]/gu, "_"), name, limit, digits)
+  name === "" && digits === 8
+    ? alias(unnamed, limit, digits)
+    : legal.test(name)
+    ? alias(name, limit, digits)
+    : marked(name === "" ? unnamed : name.replace(/[^A-Za-z0-9_-]/gu, "_"), name, limit, digits)
 
 /**
  * `wire` gives the name to send for a canonical one, `names` maps what was sent back; it holds only names that differ.
@@ -45,8 +52,8 @@ export interface ToolNames {
 }
 
 /**
- * The aliases of one request: of names that are too long, and of names with characters other than letters, digits, `_`
- * and `-` (a call to a tool that never was). An alias that meets another name of the request takes 16 digits; the
+ * The aliases of one request: of names that are too long, and of names that are empty or have characters other than
+ * letters, digits, `_` and `-` (a call to a tool that never was). An alias that meets another name of the request takes 16 digits; the
  * result does not depend on the order of the names.
  *
  * @since 0.1.0
