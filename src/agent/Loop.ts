@@ -5,6 +5,7 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import * as Backoff from "../domain/Backoff.ts"
 import { type ApiError, ExitCode, type RunError } from "../domain/Failure.ts"
 import type { Message, Part } from "../domain/Message.ts"
@@ -41,7 +42,13 @@ export interface Inbox {
   readonly takeFollowUp: () => string | undefined
 }
 
-/** How often the loop goes on by itself after an answer that the provider cut short. */
+const callNotRun = (name: string, why: string): AgentEventBody => ({
+  type: "notice",
+  code: "call_not_run",
+  message: `${name === "" ? "a call without a tool's name" : name} was ${why}`
+})
+
+/** The third answer running that was cut in its calls ends the run; so does the fourth that the provider paused. */
 const continuationLimit = 3
 
 const failed = (code: string, message: string, exit_code: ExitCode): RunOutcome => ({
@@ -244,6 +251,7 @@ export const run = (
           ? yield* ToolRuns.runAll(context, state.turns, outcome.calls)
           : yield* ToolRuns.settleUnstarted(context, state.turns, outcome.calls, why)
         for (const { call, result } of settled) state.messages.push(ToolRuns.resultMessage(call, result))
+        if (why !== null) yield* context.emit(outcome.calls.map((call) => callNotRun(call.name, why)))
         if (why === null) {
           repetition = Limits.observe(repetition, settled)
           const last = settled.at(-1)
@@ -273,7 +281,7 @@ export const run = (
         if (outcome.stop_reason === "context_window") {
           return failed("context_too_long", "the conversation has filled the model's context window", ExitCode.limit)
         }
-        if (outcome.calls.length === 0 || ++continuations > continuationLimit) {
+        if (outcome.calls.length === 0 || ++continuations >= continuationLimit) {
           return failed("max_output_tokens", "the answer was cut off at the output token limit", ExitCode.failed)
         }
         continue
@@ -293,6 +301,13 @@ export const run = (
         const denied = yield* appendUser(context, state, followUp)
         if (denied !== null) return denied
         continue
+      }
+      if (outcome.calls.length === 0 && outcome.text.trim() === "") {
+        yield* context.emit([{
+          type: "notice",
+          code: "empty_answer",
+          message: `the model ended its answer without a word (${outcome.stop_reason}); ask again or say more`
+        }])
       }
       return { _tag: "Completed", stop_reason: outcome.stop_reason }
     }

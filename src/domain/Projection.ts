@@ -69,6 +69,21 @@ export const parseArguments = (text: string): { readonly input: JsonObject; read
   }
 }
 
+/** A call that was cut, with the reason why it must not run; its arguments are what came of them. */
+const cutUse = (item: OutputItem, input_error: string): ToolUse | undefined =>
+  item.type === "function_call"
+    ? { type: "tool_use", id: item.call_id, name: item.name, arguments: item.arguments, input: {}, input_error }
+    : item.type === "custom_tool_call"
+    ? {
+      type: "tool_use",
+      id: item.call_id,
+      name: item.name,
+      arguments: JSON.stringify({ input: item.input }),
+      input: {},
+      input_error
+    }
+    : undefined
+
 const toolUse = (item: OutputItem): ToolUse | undefined => {
   // a call that was cut never becomes one that could run
   if (item.type === "function_call" && item.status === "completed") {
@@ -104,6 +119,8 @@ export const makeProjection = (origin: string): Projection => {
   let calls = 0
   // a part of the open reasoning item was shown: the next one is set off
   let thought = false
+  // calls that were cut are told with the end, which says why; what failed tells none of them
+  const cut: Array<OutputItem> = []
 
   const usage = (response: Response, out: Array<StreamEvent>): void => {
     if (response.usage !== null) out.push({ type: "usage", usage: toUsage(response.usage) })
@@ -145,7 +162,10 @@ export const makeProjection = (origin: string): Projection => {
           return
         }
         const use = toolUse(item)
-        if (use === undefined) return
+        if (use === undefined) {
+          if (item.type === "function_call" || item.type === "custom_tool_call") cut.push(item)
+          return
+        }
         calls++
         out.push(use)
         return
@@ -156,6 +176,13 @@ export const makeProjection = (origin: string): Projection => {
       case "response.completed":
       case "response.incomplete": {
         const { response } = event
+        const why = response.incomplete_details?.reason === "max_output_tokens"
+          ? "cut off at the output limit"
+          : "cut off before they were complete"
+        for (const use of cut.flatMap((item) => cutUse(item, why) ?? [])) {
+          calls++
+          out.push(use)
+        }
         usage(response, out)
         const sequence = response.stop?.sequence
         out.push({

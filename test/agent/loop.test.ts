@@ -20,6 +20,7 @@ import {
   recordLayer,
   type Request,
   textTurn,
+  type Turn,
   type World,
   worldLayer
 } from "./support.ts"
@@ -234,6 +235,63 @@ describe("the loop", () => {
       assert.deepStrictEqual(executed, [])
       assert.deepInclude(calls.terminal, { type: "run.completed", result: "smaller" })
       assert.strictEqual(illegality(calls.history), null)
+    }))
+
+  it.effect("a call cut in its arguments is told to the model, never run; the third such answer ends the run", () =>
+    Effect.gen(function*() {
+      const cutCall = (id: string): Turn => [
+        call(`${id}w`, "read"),
+        {
+          type: "tool_use",
+          id,
+          name: "bash",
+          input: {},
+          arguments: "{\"command\":\"rm -rf /t",
+          input_error: "cut off at the output limit"
+        },
+        { type: "message_stop", stop_reason: "max_tokens" }
+      ]
+      const executed: Array<string> = []
+      const requests: Array<Request> = []
+      const once = yield* runWith({ turns: [cutCall("a"), cutCall("b"), textTurn("smaller")], executed, requests })
+      assert.deepInclude(once.terminal, { type: "run.completed", result: "smaller" })
+      assert.deepStrictEqual(executed, [])
+      const told = requests[1]?.messages.filter((message) => message.role === "tool") ?? []
+      assert.deepStrictEqual(told.map((message) => [message.tool_call_id, message.is_error]), [["aw", true], [
+        "a",
+        true
+      ]])
+      for (const message of told) assert.include(String(message.content), "make smaller calls")
+      const notices = once.events.filter((event) => event.type === "notice")
+      assert.deepStrictEqual(notices.map((event) => event.code), Array.from({ length: 4 }, () => "call_not_run"))
+      assert.match(notices[1]?.message ?? "", /^bash was not run: .*output limit/)
+      const thrice = yield* runWith({ turns: [cutCall("a"), cutCall("b"), cutCall("c")], executed })
+      assert.deepInclude(thrice.terminal, { type: "run.failed", exit_code: 1 })
+      assert.strictEqual(illegality(thrice.history), null)
+      assert.deepStrictEqual(executed, [])
+    }))
+
+  it.effect("a call without a name is answered and the turn goes on (2.2, G9)", () =>
+    Effect.gen(function*() {
+      const { history, terminal } = yield* runWith({
+        turns: [callTurn(call("a", "", { x: 1 })), textTurn("fine")],
+        tools: { "": () => Effect.succeed(failure("there is no tool \"\"")) }
+      })
+      assert.deepInclude(terminal, { type: "run.completed", result: "fine" })
+      assert.strictEqual(illegality(history), null)
+      assert.deepInclude(history.find((message) => message.role === "tool"), { tool_call_id: "a", is_error: true })
+    }))
+
+  it.effect("an empty answer is said before the end, and is no failure", () =>
+    Effect.gen(function*() {
+      const end = { type: "message_stop", stop_reason: "end_turn" } as const
+      for (const steps of [[end], [{ type: "content_delta", text: "" } as const, end]]) {
+        const { events, terminal } = yield* runWith({ turns: [steps] })
+        assert.deepInclude(terminal, { type: "run.completed", exit_code: 0, result: "" })
+        assert.deepInclude(events.at(-2), { type: "notice", code: "empty_answer" })
+      }
+      const said = yield* runWith({ turns: [textTurn("word")] })
+      assert.isFalse(said.events.some((event) => event.type === "notice"))
     }))
 
   it.effect("turn limit, cost limit and doom loop end with exit code 4 and a legal transcript", () =>

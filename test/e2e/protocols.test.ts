@@ -4,6 +4,16 @@ import { providerFor, run, secret, withUpstream } from "./support.ts"
 
 const wires: ReadonlyArray<Wire> = ["anthropic", "responses", "chat"]
 
+/** Texts of all tool results in a request, whatever its protocol. */
+const toolResults = (body: unknown): ReadonlyArray<string> => {
+  if (Array.isArray(body)) return body.flatMap(toolResults)
+  if (typeof body !== "object" || body === null) return []
+  const o = body as Record<string, unknown>
+  if (o["type"] === "tool_result" || o["role"] === "tool") return [JSON.stringify(o["content"])]
+  if (o["type"] === "function_call_output") return [JSON.stringify(o["output"])]
+  return Object.values(o).flatMap(toolResults)
+}
+
 const json = (stdout: string) =>
   JSON.parse(stdout) as Record<string, unknown> & { readonly usage: Record<string, number> }
 
@@ -99,6 +109,7 @@ describe.each(wires)("%s, faults", (wire) => {
         ...result,
         counts: upstream.counts(),
         violations: upstream.violations(),
+        told: toolResults(upstream.log.at(-1)?.body),
         last: result.lines.at(-1),
         ran: result.lines.filter((l) => l.type === "tool.started").length,
         retries: result.lines.filter((l) => l.type === "retry")
@@ -154,10 +165,46 @@ describe.each(wires)("%s, faults", (wire) => {
   })
 
   it("a length cut inside tool arguments is never executed", async () => {
-    const r = await go({ end: "length_in_arguments" })
-    assert.strictEqual(r.ran, r.lines.filter((l) => l.type === "tool.completed").length)
-    assert.notStrictEqual(r.last?.["stop_reason"], "max_tokens")
-    assert.isFalse(r.lines.some((l) => l.type === "tool.output"), "nothing of a cut call ran")
+    // the first tool turn is cut, with a whole call before the cut one; the second is whole
+    const r = await go({ tool_turns: 2, parallel: 2, end: "length_in_arguments" })
+    assert.strictEqual(r.code, 0, `${r.stderr}\n${JSON.stringify(r.last)}`)
+    assert.deepStrictEqual(r.violations, [])
+    assert.strictEqual(r.last?.["result"], "fin")
+    assert.strictEqual(r.ran, 2, "only the calls of the whole answer")
+    assert.notInclude(JSON.stringify(r.lines.filter((l) => l.type.startsWith("tool."))), "turn-1")
+    const notices = r.lines.filter((l) => l["code"] === "call_not_run")
+    assert.strictEqual(notices.length, 2)
+    for (const notice of notices) assert.match(String(notice["message"]), /^bash was not run: .*output limit/)
+    assert.lengthOf(r.told.filter((text) => text.includes("make smaller calls")), 2)
+  })
+
+  it("calls that are cut again and again end the run", async () => {
+    const r = await go({ faults: { all: { kind: "end", end: "length_in_arguments" } }, tool_turns: 9 })
+    assert.strictEqual(r.code, 1)
+    assert.deepInclude(r.last?.["error"], { code: "max_output_tokens" })
+    assert.strictEqual(r.counts.generations, 3)
+    assert.strictEqual(r.ran, 0)
+    assert.deepStrictEqual(r.violations, [])
+  })
+
+  it("a call without a name is answered, and the turn goes on", async () => {
+    const r = await go({ tool: "" })
+    assert.strictEqual(r.code, 0, `${r.stderr}\n${JSON.stringify(r.last)}`)
+    assert.deepStrictEqual(r.violations, [])
+    assert.strictEqual(r.last?.["result"], "fin")
+    assert.strictEqual(r.counts.generations, 2)
+    const [completed] = r.lines.filter((l) => l.type === "tool.completed")
+    assert.include(JSON.stringify(completed?.["result"]), "the tools are: ")
+    assert.lengthOf(r.told.filter((text) => text.includes("there is no tool")), 1)
+  })
+
+  it("an empty answer is said", async () => {
+    const r = await go({ tool_turns: 0, final_text: "" })
+    assert.strictEqual(r.code, 0, r.stderr)
+    assert.strictEqual(r.lines.at(-2)?.["code"], "empty_answer")
+    const empty = await go({ script: [{ blocks: [] }] })
+    assert.strictEqual(empty.code, 0, empty.stderr)
+    assert.strictEqual(empty.lines.at(-2)?.["code"], "empty_answer")
   })
 
   it("a text cut at the output limit is no success", async () => {

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { SseFrame } from "../../src/codec/Sse.ts"
-import { decode, decodeBody, frame, named, stopOf, summary, textOf, usesOf } from "./Support.ts"
+import { cutsOf, decode, decodeBody, frame, named, stopOf, summary, textOf, usesOf } from "./Support.ts"
 
 const start = (usage: object = { input_tokens: 10, output_tokens: 1 }): SseFrame =>
   named(
@@ -399,12 +399,12 @@ describe("Anthropic Messages: endings (section 7)", () => {
   it("cut inside tool input although the block was stopped: incomplete, cannot run", () => {
     const d = run(start(), ...toolBlock(0, "t", "bash", "{\"command\":\"rm -rf /t"), ...end("max_tokens"))
     assert.deepStrictEqual(summary(d), [["call", "t", "bash", "{\"command\":\"rm -rf /t", "incomplete"]])
-    assert.deepStrictEqual(usesOf(d), [])
+    assert.deepStrictEqual(cutsOf(d), ["t: cut off at the output limit"])
   })
 
   it("cut before any tool input: incomplete, cannot run", () => {
     const d = run(start(), ...toolBlock(0, "t", "bash"), ...end("max_tokens"))
-    assert.deepStrictEqual(usesOf(d), [])
+    assert.deepStrictEqual(cutsOf(d), ["t: cut off at the output limit"])
   })
 
   it("a whole call before a cut one stays whole", () => {
@@ -414,7 +414,8 @@ describe("Anthropic Messages: endings (section 7)", () => {
       ...toolBlock(1, "t2", "g", "{\"b"),
       ...end("max_tokens")
     )
-    assert.deepStrictEqual(usesOf(d).map(({ id }) => id), ["t1"])
+    assert.deepStrictEqual(usesOf(d).map(({ id }) => id), ["t1", "t2"])
+    assert.deepStrictEqual(cutsOf(d), ["t2: cut off at the output limit"])
     assert.strictEqual(stopOf(d), "incomplete/max_tokens")
   })
 

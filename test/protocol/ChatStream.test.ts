@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { SseFrame } from "../../src/codec/Sse.ts"
-import { decode, decodeBody, frame, stopOf, summary, textOf, usesOf } from "./Support.ts"
+import { cutsOf, decode, decodeBody, frame, stopOf, summary, textOf, usesOf } from "./Support.ts"
 
 const chunk = (delta: unknown, finish_reason: string | null = null, more: object = {}): SseFrame =>
   frame({
@@ -460,14 +460,14 @@ describe("Chat Completions: endings (section 7)", () => {
   it("cut inside tool arguments: the call is incomplete and cannot run", () => {
     const d = run(call(0, "c1", "f", "{\"cmd\":\"rm -rf /tmp"), stop("length"))
     assert.deepStrictEqual(summary(d), [["call", "c1", "f", "{\"cmd\":\"rm -rf /tmp", "incomplete"]])
-    assert.deepStrictEqual(usesOf(d), [])
+    assert.deepStrictEqual(cutsOf(d), ["c1: cut off at the output limit"])
     assert.strictEqual(stopOf(d), "incomplete/max_tokens")
   })
 
   it("cut before any argument: the call is incomplete and cannot run", () => {
     const d = run(call(0, "c1", "f", ""), stop("length"))
     assert.deepStrictEqual(summary(d), [["call", "c1", "f", "", "incomplete"]])
-    assert.deepStrictEqual(usesOf(d), [])
+    assert.deepStrictEqual(cutsOf(d), ["c1: cut off at the output limit"])
   })
 
   it("an end of the body without a finish is a failure, usage kept (17, 33; 15)", () => {

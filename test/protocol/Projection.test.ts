@@ -158,7 +158,7 @@ describe("projection", () => {
     })
   })
 
-  it("cut calls of any protocol give no tool use", () => {
+  it("cut calls of any protocol are told and cannot run, whatever they are", () => {
     const cut = "{\"command\":\"rm -rf /t"
     const a = decode("anthropic", [
       named({ type: "message_start" }),
@@ -186,13 +186,116 @@ describe("projection", () => {
       output: [{ type: "function_call", id: "fc", call_id: "t", name: "bash", arguments: cut, status: "incomplete" }]
     })
     for (const { response, stream } of [a, c, r]) {
-      assert.isFalse(stream.some((event) => event.type === "tool_use"))
+      assert.deepStrictEqual(stream.filter((event) => event.type === "tool_use"), [
+        {
+          type: "tool_use",
+          id: "t",
+          name: "bash",
+          arguments: cut,
+          input: {},
+          input_error: "cut off at the output limit"
+        }
+      ])
       const item = response.output[0]
       assert.strictEqual(item?.type === "function_call" ? item.status : undefined, "incomplete")
       const last = stream[stream.length - 1]
       assert.strictEqual(last?.type === "message_stop" ? last.stop_reason : undefined, "max_tokens")
     }
   })
+})
+
+describe("a call without a name is a call (invariants 3 and 4, 2.2, G9)", () => {
+  const A = (name: unknown, deltas: ReadonlyArray<string>) =>
+    decode("anthropic", [
+      named({ type: "message_start" }),
+      frame({
+        type: "content_block_start",
+        index: 0,
+        content_block: { type: "tool_use", id: "t", input: {}, ...(name === undefined ? {} : { name }) }
+      }),
+      ...deltas.map((partial_json) =>
+        frame({ type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json } })
+      ),
+      frame({ type: "content_block_stop", index: 0 }),
+      frame({ type: "message_delta", delta: { stop_reason: "tool_use" } }),
+      frame({ type: "message_stop" })
+    ])
+  const C = (name: unknown, deltas: ReadonlyArray<string>) =>
+    decode("chat", [
+      frame({
+        choices: [{
+          delta: {
+            tool_calls: [{ index: 0, id: "t", function: { arguments: "", ...(name === undefined ? {} : { name }) } }]
+          }
+        }]
+      }),
+      ...deltas.map((text) =>
+        frame({ choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: text } }] } }] })
+      ),
+      frame({ choices: [{ delta: {}, finish_reason: "tool_calls" }] }),
+      frame("[DONE]")
+    ])
+  const R = (name: unknown, deltas: ReadonlyArray<string>) => {
+    const item = {
+      type: "function_call",
+      id: "fc",
+      call_id: "t",
+      arguments: "",
+      ...(name === undefined ? {} : { name })
+    }
+    const done = { ...item, arguments: deltas.join(""), status: "completed" }
+    return decode("responses", [
+      named({ type: "response.output_item.added", output_index: 0, item } as never),
+      ...deltas.map((delta) =>
+        named({ type: "response.function_call_arguments.delta", output_index: 0, item_id: "fc", delta } as never)
+      ),
+      named({ type: "response.output_item.done", output_index: 0, item: done } as never),
+      named({ type: "response.completed", response: { status: "completed", output: [done] } } as never)
+    ])
+  }
+  const whole = {
+    anthropic: (name: string) =>
+      decodeBody("anthropic", {
+        stop_reason: "tool_use",
+        content: [{ type: "tool_use", id: "t", name, input: { a: 1 } }]
+      }),
+    chat: (name: string) =>
+      decodeBody("chat", {
+        choices: [{
+          finish_reason: "tool_calls",
+          message: { tool_calls: [{ id: "t", type: "function", function: { name, arguments: "{\"a\":1}" } }] }
+        }]
+      }),
+    responses: (name: string) =>
+      decodeBody("responses", {
+        status: "completed",
+        output: [{ type: "function_call", id: "fc", call_id: "t", name, arguments: "{\"a\":1}" }]
+      })
+  }
+  for (const [protocol, make] of Object.entries({ anthropic: A, chat: C, responses: R })) {
+    for (const name of ["", undefined]) {
+      for (const deltas of [["{\"a\"", ":1}"], ["{}"], []]) {
+        it(`${protocol}, name ${JSON.stringify(name)}, arguments ${JSON.stringify(deltas.join(""))}`, () => {
+          const { response, stream } = make(name, deltas)
+          assert.strictEqual(response.stop?.reason, "tool_use")
+          assert.deepStrictEqual(stream.filter((event) => event.type === "tool_use"), [{
+            type: "tool_use",
+            id: "t",
+            name: "",
+            arguments: deltas.length === 0 ? "{}" : deltas.join(""),
+            input: deltas.length === 2 ? { a: 1 } : {}
+          }])
+        })
+      }
+    }
+  }
+  for (const [protocol, make] of Object.entries(whole)) {
+    it(`${protocol}, in one piece`, () => {
+      const { response, stream } = make("")
+      assert.strictEqual(response.stop?.reason, "tool_use")
+      assert.strictEqual(stream.filter((event) => event.type === "tool_use").length, 1)
+    })
+  }
 })
 
 describe("an answer goes back to the origin that gave it, byte for byte", () => {

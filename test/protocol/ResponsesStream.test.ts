@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { SseFrame } from "../../src/codec/Sse.ts"
-import { decode, decodeBody, frame, named, stopOf, summary, textOf, usesOf } from "./Support.ts"
+import { cutsOf, decode, decodeBody, frame, named, stopOf, summary, textOf, usesOf } from "./Support.ts"
 
 const e = (type: string, body: object = {}): SseFrame =>
   named({ type: `response.${type}`, ...body } as { type: string })
@@ -461,7 +461,7 @@ describe("Responses: endings (section 7)", () => {
     )
     assert.strictEqual(stopOf(d), "incomplete/max_tokens")
     assert.deepStrictEqual(summary(d), [["call", "call_1", "f", "{\"a", "incomplete"]])
-    assert.deepStrictEqual(usesOf(d), [])
+    assert.deepStrictEqual(cutsOf(d), ["call_1: cut off at the output limit"])
   })
 
   it("a cut call whose item claims to be completed cannot run", () => {
@@ -473,7 +473,7 @@ describe("Responses: endings (section 7)", () => {
         response: { status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [] }
       })
     )
-    assert.deepStrictEqual(usesOf(d), [])
+    assert.deepStrictEqual(cutsOf(d), ["call_1: cut off at the output limit"])
   })
 
   it("incomplete by a filter", () => {

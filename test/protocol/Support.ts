@@ -153,5 +153,8 @@ export const stopOf = ({ response }: Decoded): string =>
   `${response.status}/${response.stop?.reason ?? response.error?.reason ?? "-"}`
 
 export const usesOf = ({ stream }: Decoded) => stream.filter((event) => event.type === "tool_use")
+/** Ids of the calls that were cut: told, and none of them can run. */
+export const cutsOf = (decoded: Decoded): ReadonlyArray<string> =>
+  usesOf(decoded).flatMap((use) => use.input_error === undefined ? [] : [`${use.id}: ${use.input_error}`])
 export const textOf = ({ stream }: Decoded): string =>
   stream.reduce((all, event) => event.type === "content_delta" ? all + event.text : all, "")
