@@ -164,11 +164,12 @@ export const make = Effect.gen(function*() {
       )
     })
 
-  /** Every part that is asked about is a file in the workspace that a redirection writes. */
+  /** Every part that is asked about is a file in the workspace that a redirection writes, and none that is protected. */
   const onlyEdits = (verdict: PolicyVerdict): boolean =>
     verdict.parts !== undefined &&
     verdict.parts.every((part) =>
-      part.mode !== "prompt" || (part.kind === "write" && part.grantable && !part.text.startsWith("/"))
+      part.mode !== "prompt" ||
+      (part.kind === "write" && part.grantable && !/^(?:\/|\.git(?:\/|$)|\.hanzo(?:\/|$))/.test(part.text))
     )
 
   const authorize = (request: PermissionRequest): Effect.Effect<Authorization> =>

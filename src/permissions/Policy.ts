@@ -120,34 +120,51 @@ const distinct = (views: ReadonlyArray<View>, before: ReadonlyArray<View>): Read
   })
 }
 
+/** The line as it was given: a deny that matches it holds for every command in it. */
+interface RawLine {
+  readonly texts: ReadonlyArray<string>
+  readonly matches: (rule: CompiledRule) => boolean
+}
+
+const rawLine = ({ line }: ShellLine): RawLine => {
+  const trimmed = line.trim()
+  const texts = trimmed === line ? [line] : [line, trimmed]
+  const known = new Map<CompiledRule, boolean>()
+  const matches = (rule: CompiledRule): boolean => {
+    const before = known.get(rule)
+    if (before !== undefined) return before
+    const found = texts.some((text) => rule.subject?.matches(text) === true)
+    known.set(rule, found)
+    return found
+  }
+  return { texts, matches }
+}
+
 const byRule = (rule: CompiledRule): string =>
   `it may come to what the rule ${JSON.stringify(rule.rule.tool_pattern)} denies`
 
 /** One simple command against one list: first match, with everything that a deny looks at. */
-const judgeCommand = (list: RuleList, line: ShellLine, command: CommandView): Part => {
+const judgeCommand = (list: RuleList, raw: RawLine, command: CommandView): Part => {
   const rules = list.for("bash")
   const { text } = command
   if (rules.subjects.length === 0) {
     const verdict = rules.always === null ? none : verdictOf(rules.always)
     return asPart("command", text, verdict, { grantable: command.name !== null && command.known === null })
   }
-  const sure = distinct([command, ...command.same, { text: line.line, known: null }, {
-    text: line.line.trim(),
-    known: null
-  }], [])
+  const sure = distinct([command, ...command.same], [])
   const maybe = rules.denies.length === 0 ? [] : distinct(command.maybe, sure)
   const dynamic = command.opaque || sure.some((seen) => seen.known !== null) ||
     maybe.some((seen) => seen.known !== null)
   const candidates = dynamic
     ? rules.subjects
-    : rules.candidates([...sure.map((seen) => seen.text), ...maybe.map((seen) => seen.text)])
+    : rules.candidates([...sure.map((seen) => seen.text), ...maybe.map((seen) => seen.text), ...raw.texts])
   let hidden: CompiledRule | null = null
   let decided: CompiledRule | null = null
   for (const rule of candidates) {
     const { mode } = rule.rule
     if (mode === "deny") {
       const found = sure.map((seen) => denied(rule, seen))
-      if (found.includes("yes")) {
+      if (found.includes("yes") || raw.matches(rule)) {
         decided = rule
         break
       }
@@ -195,6 +212,7 @@ const judgeWhole = (list: RuleList, line: ShellLine, problem: string): Part => {
     if (rule.rule.mode === "deny") hidden ??= rule
   }
   const bySubject = decided !== null
+  if (rules.always?.rule.mode === "deny") hidden ??= rules.always
   decided ??= rules.always
   const verdict = decided === null ? none : verdictOf(decided)
   if (verdict.mode === "deny") return asPart("line", text, verdict, more)
@@ -236,7 +254,8 @@ const combined = (parts: readonly [Part, ...ReadonlyArray<Part>]): PolicyVerdict
 
 const judgeLine = (list: RuleList, line: ShellLine, resolve: ResolvePath): PolicyVerdict => {
   const whole = line.problem === null ? [] : [judgeWhole(list, line, line.problem)]
-  const commands = line.commands.map((command) => ({ start: command.start, part: judgeCommand(list, line, command) }))
+  const raw = rawLine(line)
+  const commands = line.commands.map((command) => ({ start: command.start, part: judgeCommand(list, raw, command) }))
   const writes = line.writes.map(({ path, start, text }) => {
     const known = path === null || (line.moves && !path.startsWith("/")) ? null : resolve(path)
     return { start, part: judgeWrite(list, known, text) }

@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import type { SimpleCommand } from "./ShellExpansions.ts"
+import { reservedWords, type SimpleCommand } from "./ShellExpansions.ts"
 import { join, type ShellWord } from "./ShellWords.ts"
 
 /** A text that a deny rule looks at; `known` as in ShellWord. @since 0.1.0 @category models */
@@ -104,7 +104,7 @@ const dangerous: Readonly<Record<string, RegExp>> = {
   tcpdump: /^-[a-z]*z/,
   awk: /system|\||getline|>|@|^-[a-z]*[fiEl]|^--(?:file|exec|include|load)/,
   sed:
-    /(?:^|[;{}\n])\s*(?:\d+|\$|\/[^/]*\/)?(?:,(?:\d+|\$|\/[^/]*\/))?\s*!?\s*[ewW](?:\s|$)|s([^\w\s\\])(?:(?!\1)[^\\]|\\[\s\S])*\1(?:(?!\1)[^\\]|\\[\s\S])*\1[gpiImM0-9]*[ew]|^-[a-zA-Z]*f|^--file/
+    /(?:^|[;{}\n])[ ]?(?:\d+|\$|\/[^/]*\/)?(?:,(?:\d+|\$|\/[^/]*\/))?[ ]?!?[ ]?[ewW](?:\s|$)|s([^\w\s\\])(?:(?!\1)[^\\]|\\[\s\S])*\1(?:(?!\1)[^\\]|\\[\s\S])*\1[gpiImM0-9]*[ew]|^-[a-zA-Z]*f|^--file/
 }
 const sameAs: Readonly<Record<string, string>> = {
   gawk: "awk",
@@ -115,6 +115,11 @@ const sameAs: Readonly<Record<string, string>> = {
   gtar: "tar",
   gmake: "make"
 }
+
+/** Longer arguments of programs with such options are not looked into: they count as one. */
+const maxScript = 4096
+
+const maxWrappers = 32
 
 const assignmentLike = /^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=/
 
@@ -256,7 +261,7 @@ const shellText = (
     return { lines: values, opaque: rest.some((word) => word.known !== null) }
   }
   if (shells.has(program)) {
-    const flag = rest.findIndex((word) => /^-[A-Za-z]*c[A-Za-z]*$/.test(word.text))
+    const flag = rest.findIndex((word) => /^-[A-Za-z]*c/.test(word.text) && /^-[A-Za-z]+$/.test(word.text))
     if (flag >= 0) return textOf(rest.slice(flag + 1).filter((word) => !/^[-+]/.test(word.text)).slice(0, 1))
     // Without a script it reads commands from its input.
     const script = rest.some((word) => !/^[-+]/.test(word.text)) && !rest.some((word) => /^-[a-z]*s/.test(word.text))
@@ -310,7 +315,9 @@ const floorOf = (program: string, words: ReadonlyArray<ShellWord>): string | nul
       : null
   }
   const options = dangerous[sameAs[program] ?? program]
-  const found = options === undefined ? undefined : rest.find((word) => options.test(word.text))
+  const found = options === undefined
+    ? undefined
+    : rest.find((word) => word.text.length > maxScript || options.test(word.text.replaceAll(/[ \t]+/g, " ")))
   if (found !== undefined) return `${program} may run other commands with these arguments`
   const assigns = /^(?:export|declare|typeset|local|readonly)$/.test(program)
   if (assigns && rest.some((word) => word.text.includes("=") || word.known !== null)) return `${program} sets variables`
@@ -325,7 +332,8 @@ export const view = (command: SimpleCommand): CommandView => {
   const maybe: Array<View> = []
 
   // A wrapper gives way to what it runs; a deny rule still sees both.
-  for (;;) {
+  let left = maxWrappers
+  for (; left > 0; left--) {
     const [first] = words
     if (first === undefined || first.known !== null) break
     const name = baseName(first.text)
@@ -333,7 +341,10 @@ export const view = (command: SimpleCommand): CommandView => {
     if (!wrappers.has(name)) break
     const at = inside(name, words)
     if (at === null) break
-    const inner = words.slice(at)
+    const rest = words.slice(at)
+    // Behind the keyword `time` the shell still knows its own words; another of them than `!` begins no simple command.
+    const negated = name === "time" ? rest.findIndex((word) => !(word.bare && word.text === "!")) : 0
+    const inner = negated < 0 ? rest : rest.slice(negated)
     const sets = (word: ShellWord | undefined): boolean => word !== undefined && assignmentLike.test(word.text)
     if (!usual || sets(inner[0])) {
       const program = inner.findIndex((word) => !sets(word))
@@ -354,7 +365,8 @@ export const view = (command: SimpleCommand): CommandView => {
   same.push(...withBase(words))
   if (assignments.length > 0 && words.length > 0) same.push(plain)
 
-  const dynamic = first !== undefined && first.known !== null
+  const reserved = first !== undefined && first.bare && reservedWords.has(first.text)
+  const dynamic = (first !== undefined && first.known !== null) || reserved
   const program = first === undefined || dynamic ? "" : baseName(first.text)
   const { lines, opaque } = shellText(program, words)
   maybe.push(...reordered(words))
@@ -372,7 +384,9 @@ export const view = (command: SimpleCommand): CommandView => {
       }
     }
   }
-  const floor = dynamic
+  const floor = left === 0
+    ? "it is wrapped too often"
+    : dynamic
     ? "the program is not known before the line runs"
     : assignments.length > 0
     ? "it sets variables"
@@ -386,7 +400,7 @@ export const view = (command: SimpleCommand): CommandView => {
     same,
     maybe,
     lines,
-    opaque: dynamic || opaque,
+    opaque: dynamic || opaque || left === 0,
     program
   }
 }

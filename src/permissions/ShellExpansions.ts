@@ -22,6 +22,11 @@ export interface Redirection {
   readonly start: number
 }
 
+/** Words that only the shell itself understands where a command is expected. @since 0.1.0 @category constants */
+export const reservedWords: ReadonlySet<string> = new Set(
+  "! { } [[ ]] case do done elif else esac fi for function if in select then until while".split(" ")
+)
+
 /** Nodes that read as one line: a newline between their parts would end them. */
 const oneLine: ReadonlySet<string> = new Set([
   "command",
@@ -38,7 +43,15 @@ const oneLine: ReadonlySet<string> = new Set([
 const textual: ReadonlySet<string> = new Set(["string", "heredoc_body", "expansion", "heredoc_redirect"])
 
 /** Only blanks, newlines, and escaped newlines that stand beside a blank. @since 0.1.0 @category combinators */
-export const isGap = (gap: string): boolean => /^[ \t\n]*(?:(?:[ \t\n]\\\n|\\\n[ \t\n])[ \t\n]*)*$/.test(gap)
+export const isGap = (gap: string): boolean => {
+  const blank = (at: number): boolean => gap[at] === " " || gap[at] === "\t" || gap[at] === "\n"
+  for (let at = 0; at < gap.length; at++) {
+    if (blank(at)) continue
+    if (gap[at] !== "\\" || gap[at + 1] !== "\n" || !(blank(at - 1) || blank(at + 2))) return false
+    at++
+  }
+  return true
+}
 
 /** @since 0.1.0 @category combinators */
 export const shortened = (text: string): string => text.length > 40 ? `${text.slice(0, 40)}...` : text
@@ -53,6 +66,8 @@ export abstract class ExpansionReader implements WordHost {
   hidden = false
   /** Something evaluates text as arithmetic. */
   arithmetic = false
+  /** Here-documents so far. */
+  protected heres = 0
   protected readonly parse: ShellParser
   protected readonly depth: number
   /** Where the text stands in the whole line; what is nested all stands where it begins. */
@@ -139,7 +154,14 @@ export abstract class ExpansionReader implements WordHost {
         // Two parentheses may be arithmetic to bash.
         if (!node.text.startsWith("$(") || node.text.startsWith("$((")) return this.problem("an ambiguous substitution")
         this.gaps(node)
-        return this.sequence(node, node.children)
+        const before = this.heres
+        this.sequence(node, node.children)
+        const [only, ...others] = node.children.filter((child) => child.named)
+        // Bash puts a substitution together anew before it runs it, and loses separators beside a here-document.
+        if (this.heres > before && (only?.type !== "redirected_statement" || others.length > 0)) {
+          this.problem("a here-document among other commands of a substitution")
+        }
+        return
       }
       case "process_substitution":
         if (in_double_quotes || /^[<>]\(\(/.test(node.text)) return this.problem("an ambiguous substitution")

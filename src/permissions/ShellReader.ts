@@ -7,7 +7,14 @@
  * @since 0.1.0
  */
 import type { ShellNode, ShellParser } from "../platform/ShellGrammar.ts"
-import { ExpansionReader, isGap, type Redirection, shortened, type SimpleCommand } from "./ShellExpansions.ts"
+import {
+  ExpansionReader,
+  isGap,
+  type Redirection,
+  reservedWords,
+  shortened,
+  type SimpleCommand
+} from "./ShellExpansions.ts"
 import { checkHereText, expansionTypes, literalWord, type ShellWord, wordTypes } from "./ShellWords.ts"
 
 /** @since 0.1.0 @category models */
@@ -21,11 +28,6 @@ export interface ShellReading {
 
 const maxNesting = 16
 const maxCommands = 2_000
-
-/** Words that only the shell itself understands where a command is expected. @since 0.1.0 @category constants */
-export const reservedWords: ReadonlySet<string> = new Set(
-  "! { } [[ ]] case do done elif else esac fi for function if in select then until while".split(" ")
-)
 
 const sequences: ReadonlySet<string> = new Set([
   "program",
@@ -364,6 +366,7 @@ class Reader extends ExpansionReader {
   /** A here-document ends where bash ends it, or the line is not understood. */
   private hereDocument(node: ShellNode): void {
     const { source } = this
+    this.heres++
     const start = node.children.find((child) => child.type === "heredoc_start")
     const end = node.children.find((child) => child.type === "heredoc_end")
     const body = node.children.find((child) => child.type === "heredoc_body")

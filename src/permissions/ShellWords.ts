@@ -98,6 +98,13 @@ const ansiText = (body: string): string | null => {
   return text.includes("\0") || /\\(?:[2-3][0-7]{2}|x[89A-Fa-f][0-9A-Fa-f])/.test(body) ? null : text
 }
 
+/** An opening brace, then a comma or two dots, then a closing brace. */
+const hasBraces = (bare: string): boolean => {
+  const open = bare.indexOf("{")
+  const parts = open < 0 ? [] : [bare.indexOf(",", open), bare.indexOf("..", open)].filter((at) => at >= 0)
+  return parts.length > 0 && bare.includes("}", Math.min(...parts))
+}
+
 class Builder {
   text = ""
   known: string | null = null
@@ -128,7 +135,7 @@ class Builder {
   }
 
   word(start: number, end: number): ShellWord {
-    if (this.brace >= 0 && /\{[\s\S]*?(?:,|\.\.)[\s\S]*\}/.test(this.bare)) {
+    if (this.brace >= 0 && hasBraces(this.bare)) {
       const before = this.text.slice(0, this.brace)
       if (this.known === null || this.known.length > before.length) this.known = before
     }

@@ -241,6 +241,10 @@ describe("real bash runs what the parser split (7.6)", () => {
       ">f ma",
       "ma 2>&1 >f",
       "a[$(ma)]=1",
+      "time ! ma x",
+      "time time ma",
+      "time v=1 ma",
+      "ma $(! mb <<E\nx\nE\nmb 'y z'; command ma -a x)",
       "[[ 'a[$(ma)]' -eq 0 ]]",
       "x='a[$(ma)]'; ((x))",
       "y='$(ma)'; echo ${y@P}"

@@ -143,7 +143,11 @@ describe("Permissions", () => {
       assert.deepInclude(yield* bash("echo a > /proc/self/root/etc/passwd"), { allowed: false, decided_by: "rule" })
       assert.deepInclude(yield* bash("echo a > other"), { allowed: false, decided_by: "no_prompter" })
       assert.deepInclude(yield* bash("echo a > other", { mode: "accept-edits" }), { allowed: true, decided_by: "mode" })
-      assert.deepInclude(yield* bash("evil > other", { mode: "accept-edits" }), { allowed: false })
+      for (
+        const line of ["evil > other", "echo a > .git/hooks/pre-commit", "echo a > .hanzo/settings.json", "echo a > $x"]
+      ) {
+        assert.deepInclude(yield* bash(line, { mode: "accept-edits" }), { allowed: false }, line)
+      }
       assert.deepInclude(yield* bash("echo a > /tmp/other", { mode: "accept-edits" }), { allowed: false })
     }).pipe(
       Effect.provide(layerOf({

@@ -106,6 +106,49 @@ describe("command lines (7.6)", () => {
     assert.strictEqual(policy.evaluate("bash", `${"(".repeat(5000)}echo x`).mode, "prompt")
   })
 
+  it("no line takes long, however it is made", () => {
+    const policy = new PermissionPolicy(
+      [
+        ...Array.from({ length: 1000 }, (_, n) => ({ tool_pattern: `bash(*x${n}y*)`, mode: "deny" as const })),
+        { tool_pattern: "bash(*)", mode: "allow" as const }
+      ],
+      { shell }
+    )
+    const units = 60_000
+    const times = (text: string): string => text.repeat(Math.floor(units / text.length))
+    const made = [
+      `a${times("  \\\n")}\r b`,
+      `echo ${times("{,")}`,
+      `cat <<E\n${times("\\")}\nE`,
+      `sed '${times("\n")}'`,
+      `sed '${times(";  ")}'`,
+      `sed '${" ".repeat(4000)}'`,
+      `bash -${times("c")}1`,
+      ...[
+        "a;",
+        "(",
+        "$(",
+        "\"$(",
+        "\`",
+        "cat <<E\nE\n",
+        "a ",
+        "-a ",
+        "'a'",
+        "if a; then ",
+        "case x in ",
+        "\${x:-",
+        "<",
+        "A=1 "
+      ].map(times),
+      ...["eval ", "nohup ", "sudo ", "time "].map(times)
+    ]
+    for (const line of made) {
+      const start = performance.now()
+      policy.evaluate("bash", line)
+      assert.isBelow(performance.now() - start, 10_000, JSON.stringify(line.slice(0, 40)))
+    }
+  })
+
   it("redirections are named as rules name files", () => {
     assert.deepStrictEqual(
       ["a", "./a", "b/../a", "../a", "/w/a", "/w/../x", "/w", ".", "/", "//w//b"].map((path) =>
