@@ -32,6 +32,3 @@ export const add = (a: Usage, b: Usage): Usage => {
     ...(reasoning > 0 ? { reasoning_tokens: reasoning } : {})
   }
 }
-
-/** All tokens that count against a context window. @since 0.1.0 @category combinators */
-export const total = (u: Usage): number => u.input_tokens + u.cache_read_tokens + u.cache_write_tokens + u.output_tokens
