@@ -122,7 +122,10 @@ export const edit = Effect.fn("Cli.config.edit")(function*(values: Spec.Values<t
         `the editor ${line(editor.command, 200)} ended with ${code === null ? "a signal" : `exit code ${code}`}`
       )
     }
-    const bytes = yield* Effect.mapError(fs.readFile(file), (error) => failed(fromPlatform("read", file, error).message))
+    const bytes = yield* Effect.mapError(
+      fs.readFile(file),
+      (error) => failed(fromPlatform("read", file, error).message)
+    )
     const { issues } = Tiers.fromFile(tier, { file, bytes })
     for (const issue of issues) {
       const word = issue.severity === "error" ? style.red("error:") : style.yellow("warning:")

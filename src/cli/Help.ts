@@ -68,12 +68,12 @@ const section = (title: string, rows: ReadonlyArray<Row>, style: Style): Readonl
 
 const exitCodes: ReadonlyArray<Row> = [
   ["0", "done"],
-  ["1", "failed"],
+  ["1", "failed, or the model refused"],
   ["2", "wrong usage or settings: no credential, unknown model"],
   ["3", "a call was refused because nobody could be asked"],
   ["4", "a limit was reached: turns, cost, context, or a loop that went nowhere"],
   ["5", "the provider failed"],
-  ["130", "interrupted; 143 after SIGTERM"]
+  ["130", "interrupted, or whoever read stdout has gone; 143 after SIGTERM or SIGHUP"]
 ]
 
 const commandHelp = (command: CommandSpec, style: Style): ReadonlyArray<string> => {

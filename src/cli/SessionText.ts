@@ -5,6 +5,7 @@
  */
 import * as DateTime from "effect/DateTime"
 import { line } from "../codec/TerminalText.ts"
+import { dollars } from "../render/Transcript.ts"
 import type { SessionSummary } from "../storage/SessionStore.ts"
 import { columns } from "./Output.ts"
 
@@ -18,6 +19,6 @@ export const sessionRows = (sessions: ReadonlyArray<SessionSummary>): string =>
     session.id,
     moment(session.last_active),
     `${session.message_count} messages`,
-    session.cost_usd === null ? "-" : `$${session.cost_usd.toFixed(2)}`,
+    session.cost_usd === null ? "-" : dollars(session.cost_usd),
     line(session.title ?? session.preview ?? "", 60)
   ]))

@@ -63,7 +63,7 @@ export const show = Effect.fn("Cli.sessions.show")(function*(values: Spec.Values
 export const exportSession = Effect.fn("Cli.sessions.export")(
   function*(values: Spec.Values<typeof Spec.sessionsExport>) {
     const found = yield* transcript(values.args[0] ?? "")
-    yield* print(values.format === "markdown" ? toMarkdown(found) : toJsonl(found))
+    yield* print(values.format === "markdown" || values.format === "md" ? toMarkdown(found) : toJsonl(found))
     return 0
   }
 )

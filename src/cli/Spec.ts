@@ -222,8 +222,8 @@ export const sessionsExport = {
   options: [{
     kind: "choice",
     name: "format",
-    choices: ["jsonl", "markdown"],
-    description: "jsonl: everything stored, one JSON object a line (default). markdown: to read."
+    choices: ["jsonl", "markdown", "md"],
+    description: "jsonl: everything stored, one JSON object a line (default). markdown or md: to read."
   }],
   args: [sessionId]
 } as const satisfies CommandSpec

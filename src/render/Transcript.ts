@@ -143,7 +143,8 @@ export const toJsonl = (transcript: Transcript): string => {
 
 const time = (seconds: number): string => DateTime.formatIso(DateTime.unsafeMake(Math.round(seconds * 1000)))
 
-const dollars = (cost: number): string => `$${cost.toFixed(4)}`
+/** Four digits: a turn may cost less than a cent. @since 0.1.0 @category encoding */
+export const dollars = (cost: number): string => `$${cost.toFixed(4)}`
 
 const tokens = (usage: Usage): string =>
   [

@@ -45,7 +45,7 @@ const appendEntries = (sql: SqlClient, session_id: string, entries: ReadonlyArra
   Effect.gen(function*() {
     const known = yield* query(sql, "SELECT 1 AS found FROM sessions WHERE id = ?", [session_id])
     if (known.length === 0) {
-      return yield* notFound(`There is no session ${session_id}; it may have been deleted meanwhile`)
+      return yield* notFound(`there is no session ${session_id}; it may have been deleted meanwhile`)
     }
     let messages = 0
     let calls = 0
@@ -213,7 +213,7 @@ export const make = (
     const required = (id: string) =>
       Effect.flatMap(
         oneWhere("id = ?", [id]),
-        Option.match({ onNone: () => Effect.fail(notFound(`There is no session ${id}`)), onSome: Effect.succeed })
+        Option.match({ onNone: () => Effect.fail(notFound(`there is no session ${id}`)), onSome: Effect.succeed })
       )
 
     const entries = (id: string) =>
@@ -268,7 +268,7 @@ export const make = (
           if (only !== undefined && second === undefined) return only
           if (only === undefined) {
             return yield* notFound(
-              `There is no session ${JSON.stringify(wanted)}: hanzo-dev sessions list shows those that there are`
+              `there is no session ${JSON.stringify(wanted)}: hanzo-dev sessions list shows those that there are`
             )
           }
           const names = several.slice(0, 10).map((one) => `  ${one.id}  ${one.title ?? "(no title)"}`)

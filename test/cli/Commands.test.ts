@@ -42,7 +42,7 @@ describe("sessions", () => {
       yield* Effect.provide(Effect.flatMap(valuesOf(Spec.sessionsList, []), Sessions.list), on.layer)
       assert.match(
         on.out.join(""),
-        /^ses_b +2023-11-14 22:15 +2 messages +\$0\.01 +about ses_b\nses_a .*an \u241b\[1m old one\n$/
+        /^ses_b +2023-11-14 22:15 +2 messages +\$0\.0100 +about ses_b\nses_a .*an \u241b\[1m old one\n$/
       )
       const all = bench({ sessions })
       yield* Effect.provide(
@@ -85,6 +85,12 @@ describe("sessions", () => {
         markdown.layer
       )
       assert.match(markdown.out.join(""), /^# /)
+      const md = bench({ sessions })
+      yield* Effect.provide(
+        Effect.flatMap(valuesOf(Spec.sessionsExport, ["ses_b", "--format", "md"]), Sessions.exportSession),
+        md.layer
+      )
+      assert.deepEqual(md.out, markdown.out)
     }))
 
   it.effect("an id that fits none or several is exit 2", () =>

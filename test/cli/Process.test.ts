@@ -203,6 +203,14 @@ describe("commands as processes", () => {
     rmSync(at("broken.json"))
   })
 
+  it("a session that is not there", () => {
+    for (const argv of [["sessions", "show", "ses_nope"], ["run", "--session", "ses_nope", "-m", "scripted/echo", "x"]]) {
+      const ran = run(argv)
+      assert.deepEqual([ran.code, ran.out], [2, ""])
+      assert.match(ran.err, /^hanzo-dev: there is no session "ses_nope": hanzo-dev sessions list shows/)
+    }
+  })
+
   it("the log goes to stderr or its file, never to stdout", () => {
     const file = join(directory, "log.txt")
     const argv = ["run", "-m", "scripted/echo", "--no-session", "hello"]
