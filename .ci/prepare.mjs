@@ -49,9 +49,9 @@ export const install = () => {
   const wanted = hash([join(root, "package-lock.json")])
   const file = join(root, "node_modules", ".hanzo-installed")
   if (stamp(file) === wanted) return
-  process.stderr.write("installing dependencies (npm ci) ...\n")
+  process.stderr.write("installing dependencies (npm ci --ignore-scripts) ...\n")
   const npm = process.env.npm_execpath
-  const args = ["ci", "--no-audit", "--no-fund", "--loglevel=error"]
+  const args = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
   if (npm !== undefined && npm.endsWith(".js")) run(process.execPath, [npm, ...args])
   else run("npm", args, { shell: process.platform === "win32" })
   writeFileSync(file, wanted)
