@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { makeDirectories } from "./MakeDirectories.ts"
 import { type FileError, fromCause } from "./FileError.ts"
 
 /** @since 0.1.0 @category models */
@@ -100,7 +101,7 @@ const rotate = ({ file, line, max_bytes, max_files }: AppendInput, now: number):
 const appendFlags = fs.constants.O_RDWR | fs.constants.O_APPEND | fs.constants.O_CREAT | (fs.constants.O_NOFOLLOW ?? 0)
 
 const appendLine = (input: AppendInput, now: number): void => {
-  fs.mkdirSync(path.dirname(input.file), { recursive: true, mode: 0o700 })
+  makeDirectories(path.dirname(input.file), 0o700)
   rotate(input, now)
   const fd = fs.openSync(input.file, appendFlags, 0o600)
   try {

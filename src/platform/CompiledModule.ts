@@ -7,12 +7,13 @@
  *
  * @since 0.1.0
  */
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { homedir } from "node:os"
 import * as path from "node:path"
 import * as v8 from "node:v8"
 import * as vm from "node:vm"
+import { makeDirectories } from "./MakeDirectories.ts"
 import { placeOf } from "./Places.ts"
 
 /** `HANZO_CODE_CACHE`: `off` does without; `build` writes beside the code (the package's own build). */
@@ -36,7 +37,7 @@ const read = (file: string): Buffer | undefined => {
 const write = (file: string, data: Buffer): void => {
   const temporary = `${file}.${process.pid}`
   try {
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+    makeDirectories(path.dirname(file), 0o700)
     writeFileSync(temporary, data, { mode: 0o600, flag: "wx" })
     renameSync(temporary, file)
   } catch {

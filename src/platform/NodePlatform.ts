@@ -5,7 +5,7 @@
  */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
-import type * as FileSystem from "@effect/platform/FileSystem"
+import * as FileSystem from "@effect/platform/FileSystem"
 import type * as Path from "@effect/platform/Path"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -13,6 +13,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import { writeSync } from "node:fs"
 import { neutralise } from "../codec/TerminalText.ts"
+import { bounded } from "./Directories.ts"
 import { Dirs } from "./Dirs.ts"
 import { Environment } from "./Environment.ts"
 import * as Log from "./Log.ts"
@@ -22,9 +23,11 @@ import { Terminal } from "./Terminal.ts"
 /** @since 0.1.0 @category models */
 export type NodePlatform = FileSystem.FileSystem | Path.Path | Environment | Dirs | Terminal | Signals
 
+const files = Layer.project(NodeFileSystem.layer, FileSystem.FileSystem, FileSystem.FileSystem, bounded)
+
 /** @since 0.1.0 @category layers */
 export const layer: Layer.Layer<NodePlatform> = Layer.mergeAll(
-  NodeFileSystem.layer,
+  files,
   NodePath.layer,
   Dirs.layer,
   Terminal.layer,

@@ -26,6 +26,7 @@ import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
 import { createRequire } from "node:module"
 import * as path from "node:path"
+import { makeDirectories } from "./MakeDirectories.ts"
 
 /**
  * | reason | meaning |
@@ -197,7 +198,7 @@ const failure = (reason: SqliteReason, path: string, error: unknown): SqliteErro
 
 /** Directory 0700 and file 0600 from their creation; what exists keeps its mode. WAL and index files take the file's. */
 const prepareFile = (file: string): void => {
-  fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+  makeDirectories(path.dirname(file), 0o700)
   try {
     fs.closeSync(fs.openSync(file, fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_RDWR, 0o600))
   } catch (error) {
