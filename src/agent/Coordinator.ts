@@ -46,7 +46,11 @@ interface ActiveRun {
 }
 
 const storageError = (error: StorageError): AgentError =>
-  new AgentError({ reason: "storage", message: error.message, cause: error })
+  new AgentError({
+    reason: error.reason === "session_busy" ? error.reason : "storage",
+    message: error.message,
+    cause: error
+  })
 
 const modelError = (error: ModelError): AgentError =>
   new AgentError({ reason: "model", message: error.message, cause: error })
@@ -88,9 +92,16 @@ export const make = Effect.gen(function*() {
           message: `there is no session ${session_id}; \`hanzo-dev sessions list --all\` shows what there is`
         })
       }
-      const messages = yield* store.history(session_id)
       const run_id = yield* ids.run
       yield* store.beginRun({ id: run_id, session_id, model: model.name })
+      // Read once the session is ours: a run of another process that has just ended belongs to it.
+      const messages = yield* Effect.tapError(
+        store.history(session_id),
+        ({ message, reason: code }) =>
+          Effect.ignore(
+            store.endRun(run_id, { status: "failed", turns: 0, exit_code: ExitCode.failed, error: { code, message } })
+          )
+      )
       return { model, session_id, run_id, messages: [...messages] }
     }).pipe(Effect.catchTag("StorageError", (error) => Effect.fail(storageError(error))))
 
@@ -246,7 +257,16 @@ export const make = Effect.gen(function*() {
             turns: state.turns,
             exit_code: terminal.event.exit_code,
             ...(terminal.error === undefined ? {} : { error: terminal.error })
-          }).pipe(Effect.catchAll((error) => Effect.logError(error.message)))
+          }).pipe(Effect.catchAll((error) =>
+            // a run that failed for the same reason says so itself
+            terminal.error?.code === "storage"
+              ? Effect.void
+              : emit([{
+                type: "notice",
+                code: "not_recorded",
+                message: `the end of this run could not be recorded: ${error.message}`
+              }])
+          ))
           yield* emit([terminal.event])
         })
       ).pipe(

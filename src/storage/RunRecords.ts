@@ -10,7 +10,7 @@ import { empty } from "../domain/Usage.ts"
 import type { Identity, ProcessIdentityService } from "../platform/ProcessIdentity.ts"
 import { query } from "./Query.ts"
 import type { AttemptEnd, RunEnd } from "./SessionStore.ts"
-import { notFound } from "./StorageError.ts"
+import { notFound, StorageError } from "./StorageError.ts"
 
 interface Note {
   readonly id: string
@@ -21,15 +21,35 @@ interface Note {
   readonly written: boolean
 }
 
+interface Owned {
+  readonly id: string
+  readonly pid: number
+  readonly started: string
+  readonly seen: number
+}
+
+const owned = `SELECT r.id, r.owner_pid AS pid, r.owner_started AS started, s.last_active AS seen
+  FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.status = 'running'`
+
 /** Without a sign of life for this long (seconds), a run in a process namespace we cannot look into counts as ended. */
 const unknownGrace = 3600
 
 const pricey = (column: string): string =>
-  `${column} = CASE WHEN ? IS NULL THEN ${column} ELSE COALESCE(${column}, 0) + ? END`
+  `${column} = CASE WHEN ? IS NULL THEN ${column} ELSE ROUND(COALESCE(${column}, 0) + ?, 9) END`
 
 const tokens = "input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, " +
   "cache_read_tokens = cache_read_tokens + ?, cache_write_tokens = cache_write_tokens + ?, " +
   "reasoning_tokens = reasoning_tokens + ?"
+
+const busy = (session_id: string, pid: number, elsewhere: boolean): StorageError =>
+  new StorageError({
+    reason: "session_busy",
+    message: elsewhere
+      ? `session ${session_id} has a run already, in process ${pid} of another container or machine: wait for its end, ` +
+        `or start a session of its own`
+      : `session ${session_id} has a run already, in process ${pid}: wait for its end, stop that process, or start a ` +
+        `session of its own`
+  })
 
 /** @since 0.1.0 @category constructors */
 export const make = (sql: SqlClient, identity: ProcessIdentityService) =>
@@ -60,25 +80,72 @@ export const make = (sql: SqlClient, identity: ProcessIdentityService) =>
           : run
       })
 
+    /** Has the process of this run ended, as far as can be told? */
+    const abandoned = (row: Owned, now: number) =>
+      Effect.map(identity.liveness({ pid: row.pid, started: row.started }), (life) => ({
+        id: row.id,
+        pid: row.pid,
+        life,
+        gone: life === "gone" || (life === "unknown" && now - row.seen > unknownGrace)
+      }))
+
+    const interrupt = (run_ids: ReadonlyArray<string>, now: number) =>
+      Effect.gen(function*() {
+        const ids = JSON.stringify(run_ids)
+        const changed = yield* query<{ readonly session_id: string }>(
+          sql,
+          `UPDATE runs SET status = 'interrupted', ended_at = ?, error_code = 'process_gone',
+              error_message = 'the process ended before the run did'
+              WHERE status = 'running' AND id IN (SELECT value FROM json_each(?)) RETURNING session_id`,
+          [now, ids]
+        )
+        yield* query(
+          sql,
+          `UPDATE attempts SET status = 'interrupted', ended_at = ?
+              WHERE status = 'running' AND run_id IN (SELECT value FROM json_each(?))`,
+          [now, ids]
+        )
+        yield* query(
+          sql,
+          `UPDATE sessions SET ended_at = last_active, end_reason = 'interrupted' WHERE id IN (SELECT value FROM json_each(?))
+              AND NOT EXISTS (SELECT 1 FROM runs WHERE session_id = sessions.id AND status = 'running')`,
+          [JSON.stringify(changed.map((row) => row.session_id))]
+        )
+        return changed.length
+      })
+
     return {
+      /**
+       * Fails with `session_busy` while a run of the session belongs to another process that lives; one whose process
+       * has gone is ended as interrupted first. This process keeps its own runs apart.
+       */
       beginRun: (
         run: { readonly id: string; readonly session_id: string; readonly model: string },
         owner: Identity,
         now: number
       ) =>
-        Effect.zipRight(
-          query(
+        Effect.gen(function*() {
+          const others = yield* query<Owned>(
+            sql,
+            `${owned} AND r.session_id = ? AND NOT (r.owner_pid = ? AND r.owner_started = ?)`,
+            [run.session_id, owner.pid, owner.started]
+          )
+          const judged = yield* Effect.forEach(others, (row) => abandoned(row, now))
+          const living = judged.find((one) => !one.gone)
+          if (living !== undefined) return yield* busy(run.session_id, living.pid, living.life === "unknown")
+          if (judged.length > 0) yield* interrupt(judged.map((one) => one.id), now)
+          yield* query(
             sql,
             `INSERT INTO runs (id, session_id, status, model, started_at, owner_pid, owner_started)
               VALUES (?, ?, 'running', ?, ?, ?, ?)`,
             [run.id, run.session_id, run.model, now, owner.pid, owner.started]
-          ),
-          query(
+          )
+          yield* query(
             sql,
             "UPDATE sessions SET ended_at = NULL, end_reason = NULL, last_active = MAX(last_active, ?) WHERE id = ?",
             [now, run.session_id]
           )
-        ),
+        }),
 
       endRun: (run_id: string, end: RunEnd, now: number) =>
         Effect.gen(function*() {
@@ -206,44 +273,10 @@ export const make = (sql: SqlClient, identity: ProcessIdentityService) =>
       /** Runs marked `running` whose process is gone. */
       orphans: (now: number) =>
         Effect.gen(function*() {
-          const rows = yield* query<
-            { readonly id: string; readonly pid: number; readonly started: string; readonly seen: number }
-          >(
-            sql,
-            `SELECT r.id, r.owner_pid AS pid, r.owner_started AS started, s.last_active AS seen
-              FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.status = 'running'`
-          )
-          const judged = yield* Effect.forEach(rows, (row) =>
-            Effect.map(
-              identity.liveness({ pid: row.pid, started: row.started }),
-              (life) => life === "gone" || (life === "unknown" && now - row.seen > unknownGrace) ? [row.id] : []
-            ))
-          return judged.flat()
+          const judged = yield* Effect.forEach(yield* query<Owned>(sql, owned), (row) => abandoned(row, now))
+          return judged.flatMap((one) => one.gone ? [one.id] : [])
         }),
 
-      interrupt: (run_ids: ReadonlyArray<string>, now: number) =>
-        Effect.gen(function*() {
-          const ids = JSON.stringify(run_ids)
-          const changed = yield* query<{ readonly session_id: string }>(
-            sql,
-            `UPDATE runs SET status = 'interrupted', ended_at = ?, error_code = 'process_gone',
-              error_message = 'the process ended before the run did'
-              WHERE status = 'running' AND id IN (SELECT value FROM json_each(?)) RETURNING session_id`,
-            [now, ids]
-          )
-          yield* query(
-            sql,
-            `UPDATE attempts SET status = 'interrupted', ended_at = ?
-              WHERE status = 'running' AND run_id IN (SELECT value FROM json_each(?))`,
-            [now, ids]
-          )
-          yield* query(
-            sql,
-            `UPDATE sessions SET ended_at = last_active, end_reason = 'interrupted' WHERE id IN (SELECT value FROM json_each(?))
-              AND NOT EXISTS (SELECT 1 FROM runs WHERE session_id = sessions.id AND status = 'running')`,
-            [JSON.stringify(changed.map((row) => row.session_id))]
-          )
-          return changed.length
-        })
+      interrupt
     }
   })

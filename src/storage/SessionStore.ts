@@ -153,6 +153,10 @@ export interface SessionStoreService {
   readonly append: (session_id: string, entries: ReadonlyArray<Entry>) => Effect.Effect<void, StorageError>
   readonly withdraw: (session_id: string, keys: ReadonlyArray<string>) => Effect.Effect<void, StorageError>
 
+  /**
+   * One run of a session at a time, over all processes: fails with `session_busy` while another one that lives has a run
+   * of it. A run whose process has gone is ended as interrupted.
+   */
   readonly beginRun: (
     run: { readonly id: string; readonly session_id: string; readonly model: string }
   ) => Effect.Effect<void, StorageError>

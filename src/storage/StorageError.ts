@@ -18,6 +18,7 @@ import { explain, reasonOf, type SqliteError } from "../platform/Sqlite.ts"
  * | `migration` | the tables in the file are not what this version expects | move away |
  * | `too_new` | written by a newer version | update |
  * | `not_found` | no such session, run or attempt, or a prefix that fits several | the message lists them |
+ * | `session_busy` | another process has a run of this session | the message names the process |
  * | `query` | anything else the database refused | report it |
  *
  * @since 0.1.0
@@ -33,6 +34,7 @@ export class StorageError extends Schema.TaggedError<StorageError>("@hanzo/dev/s
     "migration",
     "too_new",
     "not_found",
+    "session_busy",
     "query"
   ),
   message: Schema.String,

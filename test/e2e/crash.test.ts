@@ -22,6 +22,40 @@ const export_ = async (home: Home, id: string) => {
   return result.stdout
 }
 
+describe("two runs on one session", () => {
+  it("the second is refused with the pid of the first; after kill -9 the session is free", async () => {
+    await withUpstream({ restart: true, faults: { "2": { kind: "hang", after: 1 } } }, async (upstream, home) => {
+      home.settings(providerFor("anthropic", upstream))
+      const made = await run(home, ["run", "--output-format", "json", "hi"])
+      const id = String((JSON.parse(made.stdout) as Record<string, unknown>)["session_id"])
+      const first = start(home, ["run", "--session", id, "--output-format", "stream-json", "one"])
+      await first.line((line) => line.type === "turn.started")
+      const second = await run(home, ["run", "--session", id, "--output-format", "stream-json", "two"])
+      assert.strictEqual(second.code, 1, second.stderr)
+      assert.include(second.stderr, `process ${first.pid}`)
+      first.child.kill("SIGKILL")
+      await first.done
+      const third = await run(home, ["run", "--session", id, "--output-format", "json", "three"])
+      assert.strictEqual(third.code, 0, third.stderr)
+      assert.notInclude(await export_(home, id), "\"two\"")
+      assert.deepStrictEqual(upstream.violations(), [])
+    })
+  })
+
+  it.runIf(process.platform === "linux")("a data directory that cannot be made is said at once", async () => {
+    await withUpstream({}, async (upstream, home) => {
+      home.settings(providerFor("anthropic", upstream))
+      for (const name of ["HANZO_DATA_HOME", "HANZO_STATE_HOME", "HANZO_CACHE_HOME"]) {
+        const ended = await run(home, ["run", "hi"], { env: { [name]: "/proc/nope" } })
+        if (name !== "HANZO_DATA_HOME") continue
+        assert.strictEqual(ended.code, 1, ended.stderr)
+        assert.include(ended.stderr, "/proc/nope/sessions.db")
+        assert.include(ended.stderr, "HANZO_DATA_HOME")
+      }
+    })
+  })
+})
+
 describe("a stop at a random moment", () => {
   it(
     "Ctrl-C in 20 real runs: no orphan, one settlement a call, the session goes on",

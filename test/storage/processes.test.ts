@@ -67,7 +67,7 @@ describe("kill -9 at a random moment (protocols 13)", () => {
 describe("two processes", () => {
   it("write at once, to one session too: no error, nothing lost, the counters agree", async () => {
     const home = path.join(root, "two")
-    const writers = ["a", "b"].map((who) => start(program, [home, "write", "ses_shared", who, "200"]))
+    const writers = ["a", "b"].map((who) => start(program, [home, "append", "ses_shared", who, "200"]))
     for (const { ended } of writers) assert.deepStrictEqual(await ended, { code: 0, stderr: "" })
     await withStore(
       home,
@@ -81,7 +81,7 @@ describe("two processes", () => {
           )
         }
         const found = yield* store.find("ses_shared")
-        assert.deepStrictEqual([found.message_count, found.tool_call_count, found.end_reason], [300, 100, "completed"])
+        assert.deepStrictEqual([found.message_count, found.tool_call_count], [300, 100])
       })
     )
     assert.deepStrictEqual(
@@ -114,6 +114,56 @@ describe("two processes", () => {
       ),
       [1, "interrupted"]
     )
+  })
+})
+
+describe("one run of a session at a time, over processes", () => {
+  const hold = (home: string, who: string) => start(program, [home, "hold", "ses_one", who])
+  const refusal = async (writer: ReturnType<typeof start>) => {
+    const line = await writer.line((one) => one.startsWith("{"))
+    assert.strictEqual((await writer.ended).code, 1)
+    return JSON.parse(line) as { readonly reason: string; readonly message: string }
+  }
+  const runs = (home: string) =>
+    withStore(
+      home,
+      Effect.flatMap(SessionStore, (store) => Effect.map(store.runs("ses_one"), (all) => all.map((run) => run.status)))
+    )
+
+  it("the second is refused with the pid of the first and changes nothing; kill -9 frees the session", async () => {
+    const home = path.join(root, "busy")
+    const first = hold(home, "a")
+    await first.line((line) => line === "begun")
+    const error = await refusal(hold(home, "b"))
+    assert.strictEqual(error.reason, "session_busy")
+    assert.include(error.message, `process ${first.child.pid}`)
+    assert.include(error.message, "ses_one")
+    assert.deepStrictEqual(await runs(home), ["running"])
+    first.child.kill("SIGKILL")
+    await first.ended
+    const second = hold(home, "b")
+    await second.line((line) => line === "begun")
+    assert.deepStrictEqual(await runs(home), ["interrupted", "running"])
+    second.child.kill("SIGKILL")
+    await second.ended
+  })
+
+  it("of six that begin at once one gets it", async () => {
+    const home = path.join(root, "rush")
+    await withStore(
+      home,
+      Effect.flatMap(
+        SessionStore,
+        (store) => store.create({ id: "ses_one", workspace: "/w", provider: "p", model: "m" })
+      )
+    )
+    const all = Array.from({ length: 6 }, (_, i) => hold(home, `r${i}`))
+    const ends = await Promise.all(all.map((one) => one.line((line) => line === "begun" || line.startsWith("{"))))
+    assert.strictEqual(ends.filter((line) => line === "begun").length, 1)
+    for (const line of ends) if (line !== "begun") assert.include(line, "session_busy")
+    assert.deepStrictEqual(await runs(home), ["running"])
+    for (const one of all) one.child.kill("SIGKILL")
+    await Promise.all(all.map((one) => one.ended))
   })
 })
 

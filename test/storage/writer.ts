@@ -1,6 +1,6 @@
 /**
  * A process that writes to a session database: `writer.mjs ROOT MODE SESSION WHO COUNT`.
- * `write` appends COUNT entries and says each number once it is stored, `hold` begins a run and waits for the end of
+ * `write` appends COUNT entries in a run and says each number once it is stored, `append` does so without a run, `hold` begins a run and waits for the end of
  * stdin, `open` only opens. A failure is one line of JSON and exit 1.
  */
 import * as Effect from "effect/Effect"
@@ -26,7 +26,7 @@ const program = Effect.gen(function*() {
       )
     )
   }
-  yield* store.beginRun({ id: `run_${who}`, session_id: session, model: "m" })
+  if (mode !== "append") yield* store.beginRun({ id: `run_${who}`, session_id: session, model: "m" })
   yield* say("begun")
   if (mode === "hold") {
     yield* Effect.async<void>((resume) => {
@@ -38,7 +38,7 @@ const program = Effect.gen(function*() {
     yield* store.append(session, [entryAt(who, index)])
     yield* say(String(index))
   }
-  yield* store.endRun(`run_${who}`, { status: "completed", turns: 1, exit_code: 0 })
+  if (mode !== "append") yield* store.endRun(`run_${who}`, { status: "completed", turns: 1, exit_code: 0 })
 }).pipe(
   Effect.provide(Layer.provide(SessionStore.layer, Dirs.layerTest(root))),
   Effect.catchAll((error) =>
