@@ -169,6 +169,27 @@ export const recordLayer = (
       Layer.mapError(Layer.merge(SessionStore.layer, root.layer(directory)), compositionExit))
   )
 
+/** The sandbox of a directory, and what starts processes in it. Call once. @since 0.1.0 @category layers */
+export const sandboxLayer = (directory: string | undefined) =>
+  Layer.unwrapEffect(Effect.gen(function*() {
+    const [{ layerEnforcing }, { Sandbox }, { Enforcement }, { Container }, { Files }, { Processes }] = yield* Effect
+      .promise(() =>
+        Promise.all([
+          import("../sandbox/Enforcing.ts"),
+          import("../sandbox/Sandbox.ts"),
+          import("../sandbox/Enforcement.ts"),
+          import("../sandbox/Detect.ts"),
+          import("../platform/Files.ts"),
+          import("../platform/Processes.ts")
+        ])
+      )
+    return layerEnforcing.pipe(
+      Layer.provideMerge(Sandbox.layer),
+      Layer.provideMerge(Layer.mergeAll(Enforcement.layer, Container.layer, settingsLayer({ directory }))),
+      Layer.provideMerge(Layer.merge(Processes.layer, Files.layer))
+    )
+  }))
+
 /** The built-in demo. @since 0.1.0 @category constructors */
 export const demo: Effect.Effect<number, CliExit, NodePlatform> = Effect.gen(function*() {
   const { prompt, run } = yield* Effect.promise(() => import("../app/Demo.ts"))

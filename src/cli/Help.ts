@@ -61,7 +61,10 @@ const common: ReadonlyArray<Row> = [
 ]
 
 const argumentsOf = (command: CommandSpec): string =>
-  command.args.map((arg) => arg.optional === true ? `[${arg.name.toUpperCase()}]` : arg.name.toUpperCase()).join(" ")
+  command.args.map((arg) => {
+    const name = arg.name.toUpperCase()
+    return arg.rest === true ? `-- ${name}...` : arg.optional === true ? `[${name}]` : name
+  }).join(" ")
 
 const section = (title: string, rows: ReadonlyArray<Row>, style: Style): ReadonlyArray<string> =>
   rows.length === 0 ? [] : ["", style.bold(title), ...table(rows, style)]

@@ -28,6 +28,11 @@ const modules: Readonly<Record<string, () => Promise<Main>>> = {
   "config trust": async () => (await import("./commands/Config.ts")).trust,
   "hooks list": async () => (await import("./commands/Hooks.ts")).list,
   "hooks test": async () => (await import("./commands/Hooks.ts")).test,
+  "permissions explain": async () => (await import("./commands/Permissions.ts")).explain,
+  "permissions list": async () => (await import("./commands/Permissions.ts")).list,
+  "permissions audit": async () => (await import("./commands/Permissions.ts")).audit,
+  "sandbox status": async () => (await import("./commands/Sandbox.ts")).status,
+  "sandbox exec": async () => (await import("./commands/Sandbox.ts")).exec,
   "vectors eval": async () => (await import("./commands/Vectors.ts")).evaluate,
   "vectors check": async () => (await import("./commands/Vectors.ts")).check,
   "completions": async () => (await import("./commands/Completions.ts")).main

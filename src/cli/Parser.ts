@@ -67,7 +67,14 @@ export const toCommand = (
   )
   const args = Object.fromEntries(spec.args.map((arg, index) => {
     const text = Args.map(Args.withDescription(Args.text({ name: arg.name.toUpperCase() }), arg.description), decode)
-    return [`arg:${index}`, arg.optional === true ? Args.map(Args.optional(text), Option.getOrUndefined) : text]
+    return [
+      `arg:${index}`,
+      arg.rest === true
+        ? Args.map(Args.repeated(text), (all) => all)
+        : arg.optional === true
+        ? Args.map(Args.optional(text), Option.getOrUndefined)
+        : text
+    ]
   }))
   const config: Command.Command.Config = { ...options, ...args }
   return Command.make(name, config, (values) => found(values)).pipe(
@@ -137,7 +144,7 @@ export const parse = <S extends CommandSpec>(
     )
     const args = spec.args.flatMap((_, index) => {
       const arg = values[`arg:${index}`]
-      return typeof arg === "string" ? [arg] : []
+      return typeof arg === "string" ? [arg] : Array.isArray(arg) ? arg as ReadonlyArray<string> : []
     })
     const all = Object.fromEntries(spec.options.map((option) => [option.name, values[option.name] ?? absent(option)]))
     // the shape follows from the table that both the type and the parser were made from

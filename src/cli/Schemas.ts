@@ -9,6 +9,9 @@ import { HookEvent } from "../config/Schema.ts"
 import { Message, Part } from "../domain/Message.ts"
 import { JsonObject } from "../domain/Tool.ts"
 import { Usage } from "../domain/Usage.ts"
+import { AuditRecord } from "../permissions/Audit.ts"
+
+const IsolationMode = Schema.Literal("off", "workspace", "allowlist")
 
 const v = Schema.Literal(1)
 
@@ -231,6 +234,37 @@ export const HooksTest = Schema.Struct({
 })
 /** @since 0.1.0 @category models */
 export type HooksTest = typeof HooksTest.Type
+
+/**
+ * `permissions audit --json`: what was decided, the oldest first. `broken` lines of the record could not be read.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const PermissionsAudit = Schema.Struct({
+  v,
+  file: Schema.String,
+  records: Schema.Array(AuditRecord),
+  broken: Schema.Number
+})
+/** @since 0.1.0 @category models */
+export type PermissionsAudit = typeof PermissionsAudit.Type
+
+/** `sandbox status --json`. `refusal` says why no command may start; null = they may. @since 0.1.0 @category schemas */
+export const SandboxStatus = Schema.Struct({
+  v,
+  requested_mode: Schema.NullOr(IsolationMode),
+  effective_mode: IsolationMode,
+  enforcement: Schema.Literal("bubblewrap", "unshare", "path_check", "off"),
+  network: Schema.Literal("isolated", "filtered", "shared"),
+  reason: Schema.NullOr(Schema.String),
+  refusal: Schema.NullOr(Schema.String),
+  write_roots: Schema.Array(Schema.String),
+  warnings: Schema.Array(Schema.String),
+  probes: Schema.Array(Schema.Struct({ name: Schema.String, ok: Schema.Boolean, detail: Schema.String }))
+})
+/** @since 0.1.0 @category models */
+export type SandboxStatus = typeof SandboxStatus.Type
 
 /** One thing looked at; `fix` says what to do about `warning` and `error`. @since 0.1.0 @category schemas */
 export const DoctorCheck = Schema.Struct({

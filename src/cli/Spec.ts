@@ -32,6 +32,8 @@ export interface ArgumentSpec {
   readonly name: string
   readonly description: string
   readonly optional?: true
+  /** The last one: whatever stands behind `--`, at least one word. */
+  readonly rest?: true
 }
 
 /** @since 0.1.0 @category models */
@@ -355,6 +357,65 @@ export const hooksTest = {
 } as const satisfies CommandSpec
 
 /** @since 0.1.0 @category constants */
+export const permissionsExplain = {
+  path: ["permissions", "explain"],
+  summary: "Say which rule decides a call, and why: every rule, every part of a command line.",
+  options: [directory, json],
+  args: [
+    { name: "tool", description: "Name of the tool, for example bash or write." },
+    { name: "subject", optional: true, description: "What it is about: the command line, the path, the address." }
+  ],
+  too_many: "put the subject in quotes"
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const permissionsList = {
+  path: ["permissions", "list"],
+  summary: "List the rules in the order in which they are tried.",
+  options: [directory, json],
+  args: []
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const permissionsAudit = {
+  path: ["permissions", "audit"],
+  summary: "Show what was decided about calls, the oldest first.",
+  options: [
+    {
+      kind: "text",
+      name: "session",
+      value: "ID",
+      description: "Only of this session; a beginning of its id is enough."
+    },
+    { kind: "text", name: "tool", value: "PATTERN", description: "Only of these tools, for example 'mcp__*'." },
+    {
+      kind: "text",
+      name: "since",
+      value: "WHEN",
+      description: "Only from then on: 30m, 12h, 7d, or a date such as 2026-11-29 or 2026-11-29T18:05:00Z."
+    },
+    json
+  ],
+  args: []
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const sandboxStatus = {
+  path: ["sandbox", "status"],
+  summary: "Show what of the sandbox is in force here, and why it is not more.",
+  options: [directory, json],
+  args: []
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
+export const sandboxExec = {
+  path: ["sandbox", "exec"],
+  summary: "Run a command as a tool would run it. The exit code is the command's.",
+  options: [directory],
+  args: [{ name: "cmd", rest: true, description: "The command and its arguments, behind --." }]
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
 export const doctor = {
   path: ["doctor"],
   summary: "Check what works here and say how to fix the rest.",
@@ -442,6 +503,11 @@ export const commands: ReadonlyArray<CommandSpec> = [
   configTrust,
   hooksList,
   hooksTest,
+  permissionsExplain,
+  permissionsList,
+  permissionsAudit,
+  sandboxStatus,
+  sandboxExec,
   vectorsEval,
   vectorsCheck,
   completions
@@ -452,6 +518,8 @@ export const groups: Readonly<Record<string, string>> = {
   sessions: "The record of sessions.",
   config: "The settings.",
   hooks: "Commands of the settings that run before and after tools.",
+  permissions: "The rules of what tools may do.",
+  sandbox: "What tools may touch, and what the system enforces of it.",
   vectors: "The conformance vectors of HIP-301."
 }
 
@@ -461,7 +529,5 @@ export const later: ReadonlyArray<ReadonlyArray<string>> = [
   ["mcp"],
   ["proxy"],
   ["auth"],
-  ["lsp"],
-  ["sandbox"],
-  ["permissions"]
+  ["lsp"]
 ]

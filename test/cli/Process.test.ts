@@ -204,7 +204,9 @@ describe("commands as processes", () => {
   })
 
   it("a session that is not there", () => {
-    for (const argv of [["sessions", "show", "ses_nope"], ["run", "--session", "ses_nope", "-m", "scripted/echo", "x"]]) {
+    for (
+      const argv of [["sessions", "show", "ses_nope"], ["run", "--session", "ses_nope", "-m", "scripted/echo", "x"]]
+    ) {
       const ran = run(argv)
       assert.deepEqual([ran.code, ran.out], [2, ""])
       assert.match(ran.err, /^hanzo-dev: there is no session "ses_nope": hanzo-dev sessions list shows/)
@@ -245,6 +247,34 @@ describe("commands as processes", () => {
     const script = "\"$0\" \"$1\" config show --origin | head -1 >/dev/null; echo \"${PIPESTATUS[0]}\" >&2"
     const { stderr } = spawnSync("bash", ["-c", script, process.execPath, program], { encoding: "utf8", env: env() })
     assert.strictEqual(stderr, "0\n")
+  })
+})
+
+describe("sandbox exec", () => {
+  it("stdin goes in, both outputs come out, the exit code is the command's", () => {
+    const exec = (argv: ReadonlyArray<string>, input = "") => run(["sandbox", "exec", "--", ...argv], input)
+    assert.deepEqual(exec(["sh", "-c", "cat; echo no >&2; exit 7"], "in\n"), { code: 7, out: "in\n", err: "no\n" })
+    assert.strictEqual(exec(["sh", "-c", "kill -9 $$"]).code, 137)
+    const missing = exec(["no-such-program"])
+    assert.deepEqual([missing.code, missing.out], [127, ""])
+    assert.match(missing.err, /no such program on PATH/)
+  })
+
+  it("ends with the command, though stdin stays open; no key of the environment is in it", async () => {
+    const child = spawn(
+      process.execPath,
+      [program, "sandbox", "exec", "--", "sh", "-c", "echo ${OPENAI_API_KEY-none}"],
+      {
+        cwd: join(directory, "project"),
+        env: { ...env(), OPENAI_API_KEY: "secret" },
+        stdio: ["pipe", "pipe", "pipe"]
+      }
+    )
+    let out = ""
+    child.stdout.on("data", (chunk: Uint8Array) => (out += Buffer.from(chunk).toString("utf8")))
+    const code = await new Promise((resolve) => child.on("close", resolve))
+    child.stdin.destroy()
+    assert.deepEqual([code, out], [0, "none\n"])
   })
 })
 

@@ -14,6 +14,7 @@ import * as Schemas from "../../src/cli/Schemas.ts"
 import { merge } from "../../src/config/Merge.ts"
 import * as Tiers from "../../src/config/Tiers.ts"
 import { AgentEvent, AgentEventBody, isTerminal } from "../../src/domain/AgentEvent.ts"
+import { Explanation, RuleListing } from "../../src/permissions/Explain.ts"
 import { answer, cancelled, completed, events, failedRun, session, started } from "./support.ts"
 
 const directory = fileURLToPath(new URL("../../docs/schema", import.meta.url))
@@ -35,6 +36,10 @@ const published: Readonly<Record<string, Published>> = {
   "config-trust": { title: "hanzo-dev config trust --json", schema: Schemas.ConfigTrust },
   "hooks-list": { title: "hanzo-dev hooks list --json", schema: Schemas.HooksList },
   "hooks-test": { title: "hanzo-dev hooks test --json", schema: Schemas.HooksTest },
+  "permissions-explain": { title: "hanzo-dev permissions explain --json", schema: Explanation },
+  "permissions-list": { title: "hanzo-dev permissions list --json", schema: RuleListing },
+  "permissions-audit": { title: "hanzo-dev permissions audit --json", schema: Schemas.PermissionsAudit },
+  "sandbox-status": { title: "hanzo-dev sandbox status --json", schema: Schemas.SandboxStatus },
   "doctor": { title: "hanzo-dev doctor --json", schema: Schemas.DoctorReport }
 }
 

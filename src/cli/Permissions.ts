@@ -1,0 +1,102 @@
+/**
+ * `hanzo-dev permissions explain|list|audit`: what the rules say about a call, which rules there are, what was decided.
+ *
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { line } from "../codec/TerminalText.ts"
+import { ExitCode } from "../domain/Failure.ts"
+import { Workspace } from "../domain/Workspace.ts"
+import { PermissionAudit } from "../permissions/Audit.ts"
+import * as Explain from "../permissions/Explain.ts"
+import { fromConfig } from "../permissions/Rules.ts"
+import type { ShellSource } from "../permissions/Shell.ts"
+import { ShellGrammar } from "../platform/ShellGrammar.ts"
+import { Terminal } from "../platform/Terminal.ts"
+import { type CliExit, failed, usage } from "./Exit.ts"
+import { columns, print, printJson, soundConfig } from "./Output.ts"
+import type { PermissionsAudit } from "./Schemas.ts"
+import type * as Spec from "./Spec.ts"
+
+/** Nothing runs and nobody is asked. @since 0.1.0 @category combinators */
+export const explain = Effect.fn("Cli.permissions.explain")(
+  function*(values: Spec.Values<typeof Spec.permissionsExplain>) {
+    const config = yield* soundConfig
+    const { cwd, root } = yield* Workspace
+    const grammar = yield* ShellGrammar
+    const [tool = "", subject] = values.args
+    const shell: ShellSource | undefined = tool === "bash" && subject !== undefined
+      ? yield* Effect.catchAll(
+        grammar.parser,
+        (error) => Effect.succeed<ShellSource>({ missing: error.message })
+      )
+      : undefined
+    const explanation = Explain.explain(fromConfig(config), tool, subject, {
+      root,
+      cwd,
+      ...(shell === undefined ? {} : { shell })
+    })
+    yield* values.json ? printJson(explanation) : print(Explain.explainText(explanation))
+    return ExitCode.done
+  }
+)
+
+/** @since 0.1.0 @category combinators */
+export const list = Effect.fn("Cli.permissions.list")(function*(values: Spec.Values<typeof Spec.permissionsList>) {
+  const listing = Explain.list(fromConfig(yield* soundConfig))
+  yield* values.json ? printJson(listing) : print(Explain.listText(listing))
+  return ExitCode.done
+})
+
+const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+
+/** `2h` before `now`, or a date; milliseconds since the epoch, null when it is neither. @since 0.1.0 @category decoding */
+export const sinceOf = (text: string, now: number): number | null => {
+  const ago = /^(\d{1,9})([smhdw])$/.exec(text.trim())
+  if (ago !== null) return now - Number(ago[1]) * (units[ago[2] ?? ""] ?? 0)
+  const date = /^\d{4}-\d{2}-\d{2}/.test(text.trim()) ? Date.parse(text.trim()) : Number.NaN
+  return Number.isNaN(date) ? null : date
+}
+
+const since = (text: string): Effect.Effect<number, CliExit> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const found = sinceOf(text, now)
+    return found === null
+      ? usage(`--since: ${line(text, 40)} is no time`, "write 30m, 12h, 7d, or a date such as 2026-11-29")
+      : Effect.succeed(found)
+  })
+
+/** @since 0.1.0 @category combinators */
+export const audit = Effect.fn("Cli.permissions.audit")(function*(values: Spec.Values<typeof Spec.permissionsAudit>) {
+  const record = yield* PermissionAudit
+  const terminal = yield* Terminal
+  const content = yield* Effect.mapError(
+    record.read({
+      ...(values.tool === undefined ? {} : { tool: values.tool }),
+      ...(values.since === undefined ? {} : { since: yield* since(values.since) })
+    }),
+    (error) => failed(error.message)
+  )
+  const records = content.records.filter(({ session_id }) => session_id.startsWith(values.session ?? ""))
+  if (values.json) {
+    yield* printJson({ v: 1, file: record.file, records, broken: content.broken } satisfies PermissionsAudit)
+    return ExitCode.done
+  }
+  if (content.broken > 0) {
+    yield* terminal.err(`${content.broken} lines of ${line(record.file, 500)} cannot be read and are left out\n`)
+  }
+  if (records.length === 0) yield* terminal.err(`nothing is recorded in ${line(record.file, 500)} for that\n`)
+  yield* print(columns(records.map((each) => [
+    each.timestamp.slice(0, 19).replace("T", " "),
+    each.mode,
+    line(each.tool_name, 80),
+    line(each.decided_by, 60),
+    each.rule_matched === null
+      ? "-"
+      : line(each.tier === null ? each.rule_matched : `${each.rule_matched} (${each.tier})`, 120),
+    line(each.session_id, 60),
+    line(each.reason ?? "", 160)
+  ])))
+  return ExitCode.done
+})
