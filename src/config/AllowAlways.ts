@@ -51,10 +51,13 @@ const make = Effect.gen(function*() {
   const trust = yield* Trust
   const { local, managed } = config.files
   const { root } = config.trust
-  const source = yield* reader({
-    ...(root === null ? {} : { root }),
-    ...(managed === null ? {} : { managed_file: managed })
-  })
+  // Read when the first rule is to be kept, not at every start.
+  const sourceOnce = yield* Effect.cached(
+    reader({
+      ...(root === null ? {} : { root }),
+      ...(managed === null ? {} : { managed_file: managed })
+    }).pipe(Effect.provide(yield* Effect.context<FileSystem.FileSystem | Dirs | Environment>()))
+  )
   const oneAtATime = yield* Effect.makeSemaphore(1)
 
   const fail = (reason: AllowAlwaysError["reason"], message: string) => new AllowAlwaysError({ reason, message })
@@ -68,6 +71,7 @@ const make = Effect.gen(function*() {
       }
       // As the files are now and with what the user trusts for good: what somebody wrote into them since the start must
       // not be trusted along with the rule.
+      const source = yield* sourceOnce
       const { tiers } = yield* source.tiers
       const { record } = yield* source.trusted
       const withLocal = (text: string): ReadonlyArray<Definition> =>

@@ -98,40 +98,46 @@ const make = (options: SandboxOptions) =>
     const owner = yield* Effect.scope
 
     const settings = settle(config.sandbox, container.found)
-    const land = yield* territory({
-      settings,
-      workspace,
-      dirs,
-      commands: options.commands ?? commandsOf(config),
-      files,
-      path
-    })
-    const gitAtStart: GitPlaces = settings.mode === "off"
-      ? { write_roots: [], protected: [], warnings: [], sources: [] }
-      : yield* gitPlaces({ files, path, home: dirs.home }, land.workspace)
-    let known = { state: yield* fingerprint(gitAtStart.sources), places: gitAtStart }
-    /** Read again when one of its files has changed. */
-    const git: Effect.Effect<GitPlaces> = Effect.gen(function*() {
-      const state = yield* fingerprint(known.places.sources)
-      if (state === known.state) return known.places
-      const places = yield* gitPlaces({ files, path, home: dirs.home }, land.workspace)
-      known = { state: yield* fingerprint(places.sources), places }
-      return places
-    })
-    const wholeWorkspace = land.roots.some((root) => isWithin(root, land.workspace, path.sep))
-    const gitRoots = wholeWorkspace ? gitAtStart.write_roots : []
+    // Looked at when the first tool asks, not at every start. Until then nothing of the model has run, so the links are
+    // those of the session's start; from then on a link that is turned round changes nothing.
+    const survey = Effect.gen(function*() {
+      const land = yield* territory({
+        settings,
+        workspace,
+        dirs,
+        commands: options.commands ?? commandsOf(config),
+        files,
+        path
+      })
+      const nothing: GitPlaces = { write_roots: [], protected: [], warnings: [], sources: [] }
+      const readGit = gitPlaces({ files, path, home: dirs.home }, land.workspace)
+      const gitAtStart: GitPlaces = settings.mode === "off" ? nothing : yield* readGit
+      let known = { state: yield* fingerprint(gitAtStart.sources), places: gitAtStart }
+      /** Read again when one of its files has changed. */
+      const git: Effect.Effect<GitPlaces> = Effect.gen(function*() {
+        const state = yield* fingerprint(known.places.sources)
+        if (state === known.state) return known.places
+        const places = yield* readGit
+        known = { state: yield* fingerprint(places.sources), places }
+        return places
+      })
+      const wholeWorkspace = land.roots.some((root) => isWithin(root, land.workspace, path.sep))
+      const gitRoots = wholeWorkspace ? gitAtStart.write_roots : []
 
-    const pathPolicy: PathPolicy = {
-      mode: settings.mode,
-      roots: [...land.roots, ...gitRoots],
-      read_roots: [path.join(dirs.state, "tool-output")],
-      always_protected: land.always_protected,
-      protected: gitAtStart.protected.map((place) => place.path),
-      credentials: land.credentials,
-      deny_hard_linked_writes: settings.deny_hard_linked_writes,
-      fold_case: environment.os === "darwin" || environment.os === "win32",
-      separator: path.sep
-    }
+      const pathPolicy: PathPolicy = {
+        mode: settings.mode,
+        roots: [...land.roots, ...gitRoots],
+        read_roots: [path.join(dirs.state, "tool-output")],
+        always_protected: land.always_protected,
+        protected: gitAtStart.protected.map((place) => place.path),
+        credentials: land.credentials,
+        deny_hard_linked_writes: settings.deny_hard_linked_writes,
+        fold_case: environment.os === "darwin" || environment.os === "win32",
+        separator: path.sep
+      }
+      return { git, gitAtStart, gitRoots, land, pathPolicy, wholeWorkspace }
+    })
+    const surveyed = yield* Effect.cached(survey)
 
     const judgePath: SandboxService["judgePath"] = (given, operation = "read") => {
       const refuse = (rule: "invalid_path" | "unresolvable", why: string): PathVerdict => ({
@@ -142,17 +148,13 @@ const make = (options: SandboxOptions) =>
       })
       const invalid = invalidPath(given)
       if (invalid !== null) return Effect.succeed(refuse("invalid_path", invalid))
-      return files.canonical(expandPath(given, land.workspace, dirs.home, path)).pipe(
-        Effect.flatMap((found) =>
-          operation === "read" || found.kind !== "file"
-            ? Effect.succeed(judge(pathPolicy, { path: found.path, kind: found.kind, links: 1 }, operation))
-            : Effect.map(
-              files.stat(found.path),
-              (stamp) => judge(pathPolicy, { path: found.path, kind: found.kind, links: stamp?.links ?? 1 }, operation)
-            )
-        ),
-        Effect.catchAll((error) => Effect.succeed(refuse("unresolvable", error.message)))
-      )
+      return Effect.gen(function*() {
+        const { land, pathPolicy } = yield* surveyed
+        const { kind, path: at } = yield* files.canonical(expandPath(given, land.workspace, dirs.home, path))
+        const linked = operation === "write" && kind === "file"
+        const links = linked ? (yield* files.stat(at))?.links ?? 1 : 1
+        return judge(pathPolicy, { path: at, kind, links }, operation)
+      }).pipe(Effect.catchAll((error) => Effect.succeed(refuse("unresolvable", error.message))))
     }
 
     const isolate = settings.network !== "on"
@@ -179,6 +181,7 @@ const make = (options: SandboxOptions) =>
           : null)
 
     const status: SandboxService["status"] = Effect.gen(function*() {
+      const { gitAtStart, gitRoots, land } = yield* surveyed
       const common = {
         requested_mode: settings.requested_mode,
         effective_mode: settings.mode,
@@ -281,6 +284,7 @@ const make = (options: SandboxOptions) =>
         // The plain way says it better.
         if (!(yield* isFound(input)) || (yield* fingerprint([input.cwd])) === "-") return input
 
+        const { git, land, wholeWorkspace } = yield* surveyed
         const own: SandboxFiles = yield* Effect.mapError(sandboxFiles, prepared(input))
         const runtime: Place = { path: own.directory, kind: "directory" }
         const { closed, roots } = yield* closing.exclusively(Effect.gen(function*() {
