@@ -8,41 +8,27 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import { line } from "../codec/TerminalText.ts"
-import { Config, type ConfigService } from "../config/Config.ts"
-import { Credentials, variablesOf } from "../credentials/Credentials.ts"
+import { Config, type ConfigService, type Issue } from "../config/Config.ts"
+import type { Credentials } from "../credentials/Credentials.ts"
 import { childEnvironment } from "../platform/ChildEnvironment.ts"
 import { Dirs } from "../platform/Dirs.ts"
 import { Environment } from "../platform/Environment.ts"
 import { Processes } from "../platform/Processes.ts"
-import { LocalServers } from "../provider/LocalServers.ts"
-import { entryOf, namesOf } from "../provider/Providers.ts"
+import type { Http } from "../platform/Http.ts"
+import type { LocalServers } from "../provider/LocalServers.ts"
+import type { Targets } from "../provider/Targets.ts"
+import type { Sandbox } from "../sandbox/Sandbox.ts"
 import { SessionStore } from "../storage/SessionStore.ts"
+import { bad, type Group, ok } from "./DoctorCheck.ts"
+import { modelChecks } from "./DoctorModels.ts"
+import { sandboxChecks } from "./DoctorSandbox.ts"
 import { issueText, print, printJson, stdoutStyle } from "./Output.ts"
 import type { DoctorCheck, DoctorReport } from "./Schemas.ts"
 import { program } from "./Spec.ts"
 import type * as Spec from "./Spec.ts"
 import type { Style } from "./Style.ts"
 import { version } from "./Version.ts"
-
-type Group = DoctorCheck["group"]
-
-const ok = (group: Group, name: string, detail: string): DoctorCheck => ({
-  group,
-  name,
-  status: "ok",
-  detail,
-  fix: null
-})
-
-const bad = (
-  group: Group,
-  name: string,
-  status: "warning" | "error",
-  detail: string,
-  fix: string
-): DoctorCheck => ({ group, name, status, detail, fix })
 
 /** Node 20.18 or later. @since 0.1.0 @category combinators */
 export const nodeCheck = (node_version: string): DoctorCheck => {
@@ -114,7 +100,7 @@ interface Tool {
   readonly fix: string
 }
 
-const tools = (os: string): ReadonlyArray<Tool> => [
+const tools: ReadonlyArray<Tool> = [
   {
     group: "tools",
     name: "bash",
@@ -135,25 +121,7 @@ const tools = (os: string): ReadonlyArray<Tool> => [
     argv: ["rg", "--version"],
     missing: "warning",
     fix: "install ripgrep: searches are much faster with it (there is a fallback)"
-  },
-  ...(os === "linux"
-    ? [
-      {
-        group: "sandbox",
-        name: "bwrap",
-        argv: ["bwrap", "--version"],
-        missing: "warning",
-        fix: "install bubblewrap to have commands isolated by the kernel"
-      },
-      {
-        group: "sandbox",
-        name: "unshare",
-        argv: ["unshare", "--version"],
-        missing: "warning",
-        fix: "install util-linux to have commands isolated by the kernel"
-      }
-    ] satisfies ReadonlyArray<Tool>
-    : [])
+  }
 ]
 
 const toolCheck = (tool: Tool): Effect.Effect<DoctorCheck, never, Processes | Environment> =>
@@ -193,9 +161,15 @@ const trustChecks = ({ trust: { definitions, root, status } }: ConfigService): R
     ]
     : [ok("settings", "trust", `${line(root, 200)} is trusted`)]
 
-const settingsChecks = (config: ConfigService): ReadonlyArray<DoctorCheck> =>
+const unreadable = new Set(["unreadable", "too_large"])
+
+/** There is nothing in it to correct when it is no file at all. */
+const remedyOf = ({ code }: Issue): string =>
+  unreadable.has(code) ? "put a readable file in its place, or nothing" : "correct it in the file"
+
+const settingsChecks = (config: ConfigService, exists: boolean): ReadonlyArray<DoctorCheck> =>
   config.errors.length === 0 && config.warnings.length === 0
-    ? [ok("settings", "settings", config.user_file)]
+    ? [ok("settings", "settings", exists ? config.user_file : `${config.user_file} (not there yet)`)]
     : [
       ...config.errors.map((issue) =>
         bad(
@@ -203,7 +177,7 @@ const settingsChecks = (config: ConfigService): ReadonlyArray<DoctorCheck> =>
           issue.key ?? issue.code,
           "error",
           issueText({ ...issue, frame: "" }, "").trim(),
-          "correct it in the file"
+          remedyOf(issue)
         )
       ),
       ...config.warnings.map((issue) =>
@@ -212,66 +186,25 @@ const settingsChecks = (config: ConfigService): ReadonlyArray<DoctorCheck> =>
           issue.key ?? issue.code,
           "warning",
           issueText({ ...issue, frame: "" }, "").trim(),
-          "correct it in the file"
+          remedyOf(issue)
         )
       )
     ]
-
-const modelChecks: Effect.Effect<
-  ReadonlyArray<DoctorCheck>,
-  never,
-  Config | Credentials | LocalServers | Environment
-> = Effect.gen(function*() {
-  const { config } = yield* Config
-  const credentials = yield* Credentials
-  const environment = yield* Environment
-  const servers = yield* (yield* LocalServers).detect
-  const checks: Array<DoctorCheck> = []
-  for (const name of namesOf(config)) {
-    const found = yield* credentials.keyFor(name, config)
-    if (Option.isNone(found)) continue
-    const entry = entryOf(name, config, environment)
-    checks.push(
-      entry !== null && entry.base_url === null
-        ? bad(
-          "models",
-          name,
-          "warning",
-          `a key is set (${found.value.source}), but no address`,
-          `set ${entry.base_url_variable ?? `providers.${name}.base_url`}`
-        )
-        : ok("models", name, `a key is set (${found.value.source})`)
-    )
-  }
-  for (const server of servers) {
-    checks.push(
-      ok(
-        "models",
-        server.provider,
-        `${server.title} answers at ${server.base_url}: ${
-          server.models.length === 0 ? "no models" : line(server.models.slice(0, 5).join(", "), 200)
-        }`
-      )
-    )
-  }
-  if (checks.length > 0) return checks
-  const variables = ["anthropic", "openai"].flatMap((name) => variablesOf(name, config))
-  return [
-    bad(
-      "models",
-      "provider",
-      "warning",
-      "no provider has a key, no local model server answers",
-      `set ${[...variables, "or HANZO_API_KEY and HANZO_BASE_URL"].join(", ")}; or start Ollama, LM Studio or llama.cpp`
-    )
-  ]
-})
 
 /** Everything that is looked at. @since 0.1.0 @category constructors */
 export const report: Effect.Effect<
   DoctorReport,
   never,
-  Config | Credentials | Dirs | Environment | FileSystem.FileSystem | LocalServers | Processes
+  | Config
+  | Credentials
+  | Dirs
+  | Environment
+  | FileSystem.FileSystem
+  | Http
+  | LocalServers
+  | Processes
+  | Sandbox
+  | Targets
 > = Effect.gen(function*() {
   const config = yield* Config
   const dirs = yield* Dirs
@@ -285,8 +218,12 @@ export const report: Effect.Effect<
       writable(fs, "state directory", dirs.state, "HANZO_STATE_HOME"),
       writable(fs, "cache directory", dirs.cache, "HANZO_CACHE_HOME")
     ]),
-    Effect.succeed([...settingsChecks(config), ...trustChecks(config)]),
-    Effect.all(tools(environment.os).map(toolCheck), { concurrency: 4 }),
+    Effect.map(
+      Effect.orElseSucceed(fs.exists(config.user_file), () => true),
+      (exists) => [...settingsChecks(config, exists), ...trustChecks(config)]
+    ),
+    Effect.all(tools.map(toolCheck), { concurrency: 4 }),
+    sandboxChecks,
     modelChecks
   ], { concurrency: "unbounded" })
   const checks = groups.flat()

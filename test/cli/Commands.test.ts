@@ -1,26 +1,14 @@
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import * as FileSystem from "@effect/platform/FileSystem"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { check } from "../../src/cli/Check.ts"
 import { canConverse } from "../../src/cli/commands/Start.ts"
 import * as ConfigShow from "../../src/cli/ConfigShow.ts"
-import * as Doctor from "../../src/cli/Doctor.ts"
 import * as Parser from "../../src/cli/Parser.ts"
 import * as Schemas from "../../src/cli/Schemas.ts"
 import * as Sessions from "../../src/cli/Sessions.ts"
 import * as Spec from "../../src/cli/Spec.ts"
-import { colourless } from "../../src/cli/Style.ts"
-import { Config } from "../../src/config/Config.ts"
-import { Credentials } from "../../src/credentials/Credentials.ts"
-import { Dirs } from "../../src/platform/Dirs.ts"
-import { Environment } from "../../src/platform/Environment.ts"
-import { Processes } from "../../src/platform/Processes.ts"
-import { Terminal } from "../../src/platform/Terminal.ts"
-import { LocalServers } from "../../src/provider/LocalServers.ts"
 import { bench, session } from "./support.ts"
 
 const valuesOf = <S extends Spec.CommandSpec>(spec: S, argv: ReadonlyArray<string>) => {
@@ -185,92 +173,6 @@ describe("4.10 config show", () => {
       assert.include(err, "model must be a text")
       assert.include(out, "\"theme\": \"t\"")
       assert.include(out, "claude-sonnet-4-20250514")
-    }))
-})
-
-describe("doctor", () => {
-  const secret = "sk-do-not-show"
-  const look = (vars: Record<string, string>, settings = "", node_version = "20.18.0") =>
-    Effect.scoped(Effect.gen(function*() {
-      const fs = yield* FileSystem.FileSystem
-      const root = yield* fs.makeTempDirectoryScoped()
-      const layer = Layer.mergeAll(
-        Config.layerText(settings),
-        Dirs.layerTest(root),
-        Credentials.layer,
-        Processes.layer,
-        LocalServers.layerNone
-      ).pipe(Layer.provideMerge(Environment.layerTest({
-        vars: { PATH: "/usr/bin:/bin", ...vars },
-        cwd: root,
-        home: root,
-        node_version
-      })))
-      return yield* Effect.provide(Doctor.report, layer)
-    })).pipe(Effect.provide(NodeFileSystem.layer))
-
-  it.effect("the report is valid, and never holds a key", () =>
-    Effect.gen(function*() {
-      const report = yield* look(
-        { ANTHROPIC_API_KEY: secret },
-        `{"providers": {"p": {"api_key": "${secret}", "base_url": "http://x"}}}`
-      )
-      assert.isTrue(Schema.is(Schemas.DoctorReport)(report))
-      assert.isTrue(report.ok)
-      assert.notInclude(JSON.stringify(report), secret)
-      const models = report.checks.filter((each) => each.group === "models")
-      assert.deepEqual(models.map((each) => [each.name, each.status, each.detail]), [
-        ["anthropic", "ok", "a key is set (ANTHROPIC_API_KEY)"],
-        ["p", "ok", "a key is set (settings, providers.p.api_key)"]
-      ])
-      assert.notInclude(Doctor.reportText(report, colourless), secret)
-    }))
-
-  it.effect("no model is a warning with its remedy; broken settings and an old Node are errors", () =>
-    Effect.gen(function*() {
-      const none = yield* look({})
-      assert.isTrue(none.ok)
-      assert.deepEqual(none.checks.filter((each) => each.group === "models").map((each) => each.status), ["warning"])
-      const broken = yield* look({}, "{\"model\": 1}")
-      assert.isFalse(broken.ok)
-      const old = yield* look({}, "", "20.9.0")
-      assert.deepEqual(old.checks.filter((each) => each.status === "error").map((each) => each.name), ["node"])
-    }))
-
-  it.effect("a missing tool is told with its remedy", () =>
-    Effect.gen(function*() {
-      const report = yield* look({ PATH: "/nowhere" })
-      const bash = report.checks.find((each) => each.name === "bash")
-      assert.strictEqual(bash?.status, "error")
-      assert.match(bash?.fix ?? "", /install bash/)
-      assert.isFalse(report.ok)
-    }))
-
-  it.effect("a key without an address is a warning", () =>
-    Effect.gen(function*() {
-      const report = yield* look({ HANZO_API_KEY: secret })
-      const hanzo = report.checks.find((each) => each.name === "hanzo")
-      assert.deepEqual([hanzo?.status, hanzo?.fix], ["warning", "set HANZO_BASE_URL"])
-    }))
-
-  it.effect("exit 1 when something that is needed is broken", () =>
-    Effect.gen(function*() {
-      const on = bench({ settings: "{\"model\": 1}" })
-      const layer = Layer.mergeAll(
-        Config.layerText("{\"model\": 1}"),
-        Dirs.layerTest("/nowhere"),
-        Layer.provide(Credentials.layer, Environment.layerTest()),
-        Processes.layer,
-        LocalServers.layerNone,
-        NodeFileSystem.layer,
-        Environment.layerTest({ vars: { PATH: "/nowhere" } }),
-        Terminal.layerTest({ out: on.out })
-      )
-      assert.strictEqual(
-        yield* Effect.provide(Effect.flatMap(valuesOf(Spec.doctor, ["--json"]), Doctor.execute), layer),
-        1
-      )
-      assert.isFalse((yield* Schema.decodeUnknown(Schema.parseJson(Schemas.DoctorReport))(on.out.join(""))).ok)
     }))
 })
 

@@ -3,19 +3,20 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Credentials } from "../../credentials/Credentials.ts"
 import { Http } from "../../platform/Http.ts"
-import { Processes } from "../../platform/Processes.ts"
 import { LocalServers } from "../../provider/LocalServers.ts"
-import { settingsLayer } from "../Compose.ts"
-import * as Doctor from "../Doctor.ts"
+import { ScriptedModels } from "../../provider/ScriptedModel.ts"
+import { Targets } from "../../provider/Targets.ts"
+import { sandboxLayer } from "../Compose.ts"
 import { command } from "../Entry.ts"
+import * as Doctor from "../Doctor.ts"
 import * as Spec from "../Spec.ts"
 
+/** Settings, processes and the sandbox; then what resolves a model's name. */
 const layer = (directory: string | undefined) =>
-  Layer.mergeAll(
-    settingsLayer({ directory }),
-    Credentials.layer,
-    Processes.layer,
-    Layer.provide(LocalServers.layer, Http.layer)
+  Targets.layer.pipe(
+    Layer.provide(ScriptedModels.layer),
+    Layer.provideMerge(Layer.merge(Credentials.layer, Layer.provideMerge(LocalServers.layer, Http.layer))),
+    Layer.provideMerge(sandboxLayer(directory))
   )
 
 /** @since 0.1.0 @category constructors */
