@@ -151,7 +151,7 @@ const account = (context: RunContext, state: RunState, usage: Usage.Usage | null
     if (usage === null) return Effect.void
     state.usage = Usage.add(state.usage, usage)
     const cost = Limits.costOf(usage, context.model.price)
-    if (cost !== null) state.cost_usd = (state.cost_usd ?? 0) + cost
+    if (cost !== null) state.cost_usd = Limits.rounded((state.cost_usd ?? 0) + cost)
     return context.emit([{ type: "usage", turn: state.turns, usage, total: state.usage, cost_usd: state.cost_usd }])
   })
 
@@ -226,7 +226,8 @@ export const run = (
         if (denied !== null) return denied
       }
       if (state.turns >= context.max_turns) {
-        return failed("max_turns", `stopped after ${context.max_turns} model requests (--max-turns)`, ExitCode.limit)
+        const requests = context.max_turns === 1 ? "1 model request" : `${context.max_turns} model requests`
+        return failed("max_turns", `stopped after ${requests} (--max-turns)`, ExitCode.limit)
       }
       state.turns++
       yield* context.emit([{ type: "turn.started", turn: state.turns }])

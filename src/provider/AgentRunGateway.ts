@@ -97,6 +97,7 @@ const make = Effect.gen(function*() {
         endpoint: target.endpoint,
         headers: target.headers,
         key: Option.map(target.credential, ({ key }) => key),
+        ...Option.match(target.credential, { onNone: () => ({}), onSome: ({ source }) => ({ key_source: source }) }),
         encoded,
         stream: input.stream,
         decode: { origin: input.origin, model: input.model, names: encoded.names },

@@ -48,13 +48,18 @@ export const secretsOf = (headers: Readonly<Record<string, string>>, query: stri
 /** An error with some of its fields replaced. @since 0.1.0 @category combinators */
 export const amend = (
   error: ApiError,
-  fields: { readonly provider?: string; readonly status?: number; readonly reason?: ApiError["reason"] }
+  fields: {
+    readonly provider?: string
+    readonly status?: number
+    readonly reason?: ApiError["reason"]
+    readonly message?: string
+  }
 ): ApiError => {
   const status = fields.status ?? error.status
   const provider = fields.provider ?? error.provider
   return new ApiError({
     reason: fields.reason ?? error.reason,
-    message: error.message,
+    message: fields.message ?? error.message,
     retryable: error.retryable,
     ...(provider === undefined ? {} : { provider }),
     ...(status === undefined ? {} : { status }),

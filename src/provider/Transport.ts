@@ -17,6 +17,7 @@ import * as Stream from "effect/Stream"
 import { ApiError, ApiErrorReason } from "../domain/Failure.ts"
 import type { ResponseError, ResponseEvent } from "../domain/ResponseEvent.ts"
 import { Http, type HttpError, type HttpResponse, readAll } from "../platform/Http.ts"
+import { isMarkup, sanitise } from "../protocol/ErrorText.ts"
 import type { DecodeOptions, EncodedRequest, Protocol } from "../protocol/Protocol.ts"
 import type { Endpoint } from "./EndpointResolver.ts"
 import { makeLocalStop } from "./LocalStop.ts"
@@ -33,6 +34,8 @@ export interface UpstreamRequest {
   /** Headers of the settings; an identity among them takes the place of the key. */
   readonly headers: Readonly<Record<string, string>>
   readonly key: Option.Option<Redacted.Redacted>
+  /** Where the key came from, in words for the user. */
+  readonly key_source?: string
   readonly encoded: EncodedRequest
   /** Must say what `encoded.body` asks for. */
   readonly stream: boolean
@@ -76,16 +79,24 @@ const unsendable = new Set(["ERR_INVALID_CHAR", "ERR_INVALID_HTTP_TOKEN", "ERR_U
 const within = (error: HttpError): ApiErrorReason =>
   error.reason === "idle_timeout" ? "stalled" : error.reason === "protocol" ? "invalid_response" : "dropped"
 
-const fromHttpError = (provider: string, error: HttpError): ApiError => {
+/** The address without what may be secret in it: query, user and password. */
+const addressOf = ({ endpoint }: Pick<UpstreamRequest, "endpoint">): string =>
+  URL.canParse(endpoint.url) ? `${endpoint.origin}${new URL(endpoint.url).pathname}` : endpoint.origin
+
+/** The platform names the origin alone; a request to a provider may name its path too. */
+const placed = (request: Pick<UpstreamRequest, "endpoint">, message: string): string =>
+  message.replace(`${request.endpoint.origin}: `, `${addressOf(request)}: `)
+
+const fromHttpError = (request: Pick<UpstreamRequest, "endpoint" | "provider">, error: HttpError): ApiError => {
   // A key or header that cannot be sent is a fault of the request, not of the answer.
   const [reason, retryable] = error.code !== undefined && unsendable.has(error.code)
     ? (["bad_request", false] as const)
     : before[error.reason]
   return new ApiError({
     reason,
-    message: error.message,
+    message: placed(request, error.message),
     retryable,
-    provider,
+    provider: request.provider,
     ...(error.code === undefined ? {} : { code: error.code })
   })
 }
@@ -145,6 +156,35 @@ const ends = (events: ReadonlyArray<ResponseEvent>): boolean => {
   return last?.type === "response.completed" || last?.type === "response.incomplete" || last?.type === "response.failed"
 }
 
+const settingsOf = (request: UpstreamRequest): string => `providers.${request.provider}`
+
+/** 401, 403 and 404 with what was asked of whom, and what can be done. The provider's own words stand in the middle. */
+const told = (request: UpstreamRequest, error: ApiError): ApiError => {
+  const { status } = error
+  const known = (error.reason === "auth" && (status === 401 || status === 403)) ||
+    (error.reason === "not_found" && status === 404)
+  if (!known) return error
+  const { provider } = request
+  const { model } = request.decode
+  const words = error.message.replace(/[\s.;]+$/u, "")
+  const own = hasAuthHeader(request.headers)
+  const source = own ? `${settingsOf(request)}.headers` : request.key_source
+  const key = source === undefined
+    ? `set ${settingsOf(request)}.api_key_env or ${settingsOf(request)}.api_key`
+    : `check ${source}`
+  const message = status === 404
+    ? `model ${model} of ${provider} not found at ${
+      addressOf(request)
+    } (404): ${words}; check the name (-m ${provider}/MODEL, ` +
+      `${settingsOf(request)}.models) and ${settingsOf(request)}.base_url`
+    : status === 403
+    ? `${provider} does not let this key use model ${model} (403): ${words}; ${key}, or name another model with -m`
+    : source === undefined
+    ? `${provider} wants a key for model ${model} (401): ${words}; ${key}`
+    : `${provider} refused the key for model ${model} (401): ${words}; ${key}`
+  return amend(error, { message })
+}
+
 type Pull = Effect.Effect<Chunk.Chunk<ResponseEvent>, Option.Option<ApiError>>
 
 /** @since 0.1.0 @category constructors */
@@ -167,7 +207,7 @@ export const make: Effect.Effect<Transport, never, Http> = Effect.map(Http, (htt
       request.retry_headers
         ? Effect.catchIf(first, (error) => error.reason === "headers_timeout", () => post(true))
         : first,
-      (error) => fromHttpError(request.provider, error)
+      (error) => fromHttpError(request, error)
     )
   }
 
@@ -188,14 +228,14 @@ export const make: Effect.Effect<Transport, never, Http> = Effect.map(Http, (htt
           retryable: false,
           status
         })
-        : request.protocol.decodeError({ status, headers, body: scrub(body), now })
+        : told(request, request.protocol.decodeError({ status, headers, body: scrub(body), now }))
       return scrubError(scrub, amend(error, { provider: request.provider }))
     })
 
   const invalid = (request: UpstreamRequest, response: HttpResponse, message: string): ApiError =>
     new ApiError({
       reason: "invalid_response",
-      message: `${request.endpoint.origin} ${message}`,
+      message: `${addressOf(request)} ${message}`,
       retryable: false,
       provider: request.provider,
       status: response.status
@@ -211,13 +251,24 @@ export const make: Effect.Effect<Transport, never, Http> = Effect.map(Http, (htt
     Effect.gen(function*() {
       const rest = yield* readAll(response, maxWholeBytes).pipe(
         Effect.mapError((error) =>
-          amend(fromHttpError(request.provider, error), { reason: within(error), status: response.status })
+          amend(fromHttpError(request, error), { reason: within(error), status: response.status })
         )
       )
       const decoder = new TextDecoder()
       const text = [...head, rest.bytes].reduce((all, bytes) => all + decoder.decode(bytes, { stream: true }), "") +
         decoder.decode()
       if (rest.truncated) return yield* invalid(request, response, "answers with more than 64 MiB")
+      if (kindOf(text) === "markup") {
+        const words = sanitise(isMarkup(text) ? text : `<html>${text}`).slice(0, 80)
+        return yield* invalid(
+          request,
+          response,
+          `answers ${response.status} with a web page${
+            words === "" ? "" : ` (${scrub(words)})`
+          }, not with the API of a ` +
+            `model; check the base_url of ${request.provider}`
+        )
+      }
       if (kindOf(text) === "blank") {
         return yield* invalid(request, response, `answers ${response.status} with an empty body; check the base URL`)
       }
@@ -249,10 +300,14 @@ export const make: Effect.Effect<Transport, never, Http> = Effect.map(Http, (htt
       }
     })
 
-  const faultOf = (error: HttpError): Fault => ({ reason: within(error), message: error.message })
+  const faultOf = (request: UpstreamRequest, error: HttpError): Fault => ({
+    reason: within(error),
+    message: placed(request, error.message)
+  })
 
   /** The events of a stream, read by read. */
   const pullFrom = (
+    request: UpstreamRequest,
     response: HttpResponse,
     reader: StreamReader,
     shape: (
@@ -270,7 +325,7 @@ export const make: Effect.Effect<Transport, never, Http> = Effect.map(Http, (htt
       }
       const one = response.read.pipe(
         Effect.match({
-          onFailure: (error) => reader.end(faultOf(error)),
+          onFailure: (error) => reader.end(faultOf(request, error)),
           onSuccess: Option.match({ onNone: () => reader.end(), onSome: reader.feed })
         })
       )
@@ -323,9 +378,9 @@ export const make: Effect.Effect<Transport, never, Http> = Effect.map(Http, (htt
       const first = Effect.sync(() => {
         const events = head.flatMap(reader.feed)
         if (kind !== "blank" || reader.done()) return events
-        return [...events, ...reader.end(fault === undefined ? undefined : faultOf(fault))]
+        return [...events, ...reader.end(fault === undefined ? undefined : faultOf(request, fault))]
       })
-      return Stream.repeatEffectChunkOption(pullFrom(response, reader, shape, first))
+      return Stream.repeatEffectChunkOption(pullFrom(request, response, reader, shape, first))
     })
 
   return { events: (request) => Stream.unwrapScoped(open(request)) }

@@ -1,8 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Chunk from "effect/Chunk"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
@@ -11,6 +14,7 @@ import { Agent, type RunInput } from "../../src/agent/Agent.ts"
 import { illegality, repair } from "../../src/agent/Transcript.ts"
 import { AgentEvent } from "../../src/domain/AgentEvent.ts"
 import { failure, success } from "../../src/domain/Tool.ts"
+import { StorageError } from "../../src/storage/StorageError.ts"
 import { SessionStore } from "../../src/storage/SessionStore.ts"
 import {
   agentLayer,
@@ -19,6 +23,7 @@ import {
   callTurn,
   recordLayer,
   type Request,
+  type Step,
   textTurn,
   type Turn,
   type World,
@@ -271,6 +276,49 @@ describe("the loop", () => {
       assert.deepStrictEqual(executed, [])
     }))
 
+  it.effect("a disk that gets full in mid-run is said once, in the terminal", () =>
+    Effect.gen(function*() {
+      const logged: Array<string> = []
+      const full = new StorageError({ reason: "full", message: "No space left for the database" })
+      const record = Layer.map(recordLayer, (context) => {
+        const store = Context.get(context, SessionStore)
+        return Context.add(context, SessionStore, {
+          ...store,
+          append: (id, entries) =>
+            entries.some((entry) => entry.message.role === "tool") ? Effect.fail(full) : store.append(id, entries),
+          endRun: () => Effect.fail(full)
+        })
+      })
+      const events = yield* collect({ prompt: "go" }).pipe(
+        Effect.provide(
+          Layer.provideMerge(worldLayer({ turns: [callTurn(call("a", "bash")), textTurn("never")] }), record)
+        ),
+        Effect.provide(
+          Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void logged.push(String(message))))
+        )
+      )
+      assert.deepInclude(events.at(-1), { type: "run.failed", exit_code: 1 })
+      assert.strictEqual(JSON.stringify(events).split("No space left").length - 1, 1)
+      assert.deepStrictEqual(logged, [])
+    }))
+
+  it.effect("costs have no digits of their own", () =>
+    Effect.gen(function*() {
+      const usage = { input_tokens: 2835, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0 }
+      const turn = (step: Step): Turn => [
+        step,
+        { type: "usage", usage },
+        { type: "message_stop", stop_reason: step === word ? "end_turn" : "tool_use" }
+      ]
+      const word: Step = { type: "content_delta", text: "fin" }
+      const { runs, terminal } = yield* runWith({
+        turns: [turn(call("a", "bash", { i: 1 })), turn(call("b", "bash", { i: 2 })), turn(word)],
+        model: { price: { input: 1, output: 2 } }
+      })
+      assert.deepInclude(terminal, { cost_usd: 0.008505 })
+      assert.strictEqual(runs[0]?.cost_usd, 0.008505)
+    }))
+
   it.effect("a call without a name is answered and the turn goes on (2.2, G9)", () =>
     Effect.gen(function*() {
       const { history, terminal } = yield* runWith({
@@ -298,6 +346,9 @@ describe("the loop", () => {
     Effect.gen(function*() {
       const again = (i: number) => callTurn(call(`c${i}`, "bash", { i }))
       const turns = yield* runWith({ turns: [again(0), again(1)] }, { prompt: "go", max_turns: 2 })
+      assert.include(JSON.stringify(turns.terminal), "stopped after 2 model requests (")
+      const one = yield* runWith({ turns: [again(0)] }, { prompt: "go", max_turns: 1 })
+      assert.include(JSON.stringify(one.terminal), "stopped after 1 model request (")
       assert.deepInclude(turns.terminal, { type: "run.failed", exit_code: 4 })
       assert.strictEqual(illegality(turns.history), null)
 

@@ -233,6 +233,65 @@ describe("ApiClientLive", () => {
       )
     }
 
+    const told: ReadonlyArray<readonly [string, Faults, ReadonlyArray<string>]> = [
+      ["401", { all: { kind: "status", status: 401, message: "the words." } }, [
+        "up refused the key for model m (401): the words; check settings, providers.up.api_key"
+      ]],
+      ["403", { all: { kind: "status", status: 403, message: "the words" } }, [
+        "up does not let this key use model m (403): the words; check settings, providers.up.api_key",
+        "-m"
+      ]],
+      ["404", { all: { kind: "status", status: 404, message: "the words" } }, [
+        "model m of up not found at ORIGIN/",
+        "(404): the words; ",
+        "-m up/MODEL",
+        "providers.up.models",
+        "providers.up.base_url"
+      ]],
+      ["HTML with 200", { all: { kind: "html" } }, ["ORIGIN/", "answers 200 with a web page", "base_url of up"]],
+      ["no answer", { all: { kind: "drop_before_headers" } }, ["POST ORIGIN/v1/"]]
+    ]
+    for (const [name, faults, parts] of told) {
+      overProtocols(
+        `${name}: the message names provider, model, address and what to do`,
+        { faults },
+        (up, given) =>
+          Effect.gen(function*() {
+            const { message } = yield* Effect.flip(collect(given))
+            for (const part of parts) assert.include(message, part.replace("ORIGIN", up.url))
+          })
+      )
+    }
+
+    it.scoped("an address is named without query, user and password", () =>
+      Effect.gen(function*() {
+        const server = yield* serve((response) => void response.writeHead(404).end("{}"))
+        const origin = `${server.origin}/some/path?sig=query-secret-value`
+        const refused = yield* Effect.flip(collect({ origin, key: null }))
+        assert.include(refused.message, `${server.origin}/some/path`)
+        assert.notInclude(refused.message, "query-secret-value")
+        const nobody = yield* Effect.flip(collect({ origin: "http://127.0.0.1:1/some/path?sig=query-secret-value" }))
+        assert.include(nobody.message, "http://127.0.0.1:1/some/path")
+        assert.notInclude(nobody.message, "query-secret-value")
+      }))
+
+    it.scoped("401 without a key: how to give one; with a header of the settings: where that stands", () =>
+      Effect.gen(function*() {
+        const server = yield* serve((response) => void response.writeHead(401).end("{}"))
+        const bare = yield* Effect.flip(collect({ origin: server.origin, key: null }))
+        assert.include(bare.message, "up wants a key for model m (401)")
+        assert.include(bare.message, "set providers.up.api_key_env or providers.up.api_key")
+        const own = yield* Effect.flip(
+          collect({
+            origin: server.origin,
+            key: null,
+            settings: { headers: { authorization: "Bearer own-header-key" } }
+          })
+        )
+        assert.include(own.message, "check providers.up.headers")
+        assert.notInclude(own.message, "own-header-key")
+      }))
+
     overProtocols("JSON error with 200: by its inner code", {
       faults: { all: { kind: "json_error", type: "overloaded_error", code: "server_is_overloaded" } }
     }, (_, given) =>
