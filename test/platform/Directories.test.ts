@@ -1,6 +1,7 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as FileSystem from "@effect/platform/FileSystem"
 import { afterAll, assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -15,11 +16,11 @@ afterAll(() => fs.rmSync(root, { recursive: true, force: true }))
 
 const mode = (at: string): number => fs.statSync(at).mode & 0o777
 
-const ways: Readonly<Record<string, (at: string, bits: number) => Effect.Effect<void, unknown>>> = {
+const ways: Readonly<Record<string, (at: string, bits: number) => Effect.Effect<void, Cause.UnknownException>>> = {
   sync: (at: string, bits: number) => Effect.try(() => makeDirectories(at, bits)),
   effect: (at: string, bits: number) =>
     Effect.flatMap(FileSystem.FileSystem, (inner) => bounded(inner).makeDirectory(at, { recursive: true, mode: bits }))
-      .pipe(Effect.provide(NodeFileSystem.layer))
+      .pipe(Effect.provide(NodeFileSystem.layer), Effect.mapError((error) => new Cause.UnknownException(error)))
 }
 
 for (const [way, make] of Object.entries(ways)) {
