@@ -159,12 +159,25 @@ const burstMs = 25
 const history: Array<string> = []
 
 /**
+ * Ctrl-D in the terminal's ordinary mode, while the agent works, is a mark of the end that nobody reads there; in the
+ * mode of the line editor the same mark reads as NUL.
+ */
+const endBefore = "\0"
+
+/** The end was typed ahead: it is the answer to every question from then on. */
+let ended = false
+
+/**
  * One question with an own line editor, closed again after the answer: while the agent works, the terminal is in its
  * ordinary mode and Ctrl-C is a signal.
  */
 const ask = (prompt: string): Effect.Effect<Line> =>
-  // Loaded at the first question: a run that asks nobody does without it.
-  Effect.flatMap(Effect.promise(() => import("node:readline")), (readline) => askWith(readline, prompt))
+  Effect.suspend(() =>
+    ended
+      ? Effect.succeed<Line>({ type: "end" })
+      // Loaded at the first question: a run that asks nobody does without it.
+      : Effect.flatMap(Effect.promise(() => import("node:readline")), (readline) => askWith(readline, prompt))
+  )
 
 const askWith = (readline: typeof Readline, prompt: string): Effect.Effect<Line> =>
   Effect.async((resume) => {
@@ -182,14 +195,24 @@ const askWith = (readline: typeof Readline, prompt: string): Effect.Effect<Line>
     let pasting = false
     let timer: NodeJS.Timeout | undefined
     let answered = false
+    let typedBefore = true
 
-    const onKey = (_text: unknown, key: { readonly name?: string } | undefined): void => {
+    const onKey = (
+      _text: unknown,
+      key: { readonly name?: string; readonly sequence?: string } | undefined
+    ): void => {
       if (key?.name === "paste-start") pasting = true
       else if (key?.name === "paste-end") pasting = false
+      else if (key?.sequence === endBefore && typedBefore && editor.line === "") {
+        ended = true
+        // a line that was typed before it is answered first
+        if (lines.length === 0) answer({ type: "end" })
+      }
     }
     const close = (): void => {
       answered = true
       clearTimeout(timer)
+      clearTimeout(early)
       stdin.off("keypress", onKey)
       if (stdout.isTTY) stdout.write("\u001b[?2004l")
       editor.close()
@@ -220,6 +243,8 @@ const askWith = (readline: typeof Readline, prompt: string): Effect.Effect<Line>
     editor.on("SIGINT", () => answer({ type: "interrupt" }))
     editor.on("close", () => answer(lines.length > 0 ? { type: "line", text: lines.join("\n") } : { type: "end" }))
     stdin.on("keypress", onKey)
+    // what was typed before is read in the first turn of the loop after the terminal has changed its mode
+    const early = setTimeout(() => setImmediate(() => (typedBefore = false)), burstMs)
     if (stdout.isTTY) stdout.write("\u001b[?2004h")
     editor.prompt()
     return Effect.sync(close)

@@ -278,6 +278,43 @@ describe("sandbox exec", () => {
   })
 })
 
+const script = "/usr/bin/script"
+
+describe.runIf(process.platform === "linux" && existsSync(script))("a conversation in a terminal", () => {
+  /** Types "go", then `keys` while the answer comes; what the terminal showed, and how the program ended. */
+  const typedAhead = async (keys: string) => {
+    const scenario = join(directory, "slow.json")
+    const turn = { text: "one two three four", chunk: 4, delta_delay_ms: 100 }
+    writeFileSync(scenario, JSON.stringify({ order: "first_match", turns: [turn] }))
+    const command = `"${process.execPath}" "${program}" --scenario "${scenario}" --no-session`
+    const child = spawn(script, ["-qec", command, "/dev/null"], {
+      cwd: join(directory, "project"),
+      env: { ...env(), TERM: "xterm" },
+      stdio: ["pipe", "pipe", "pipe"]
+    })
+    let shown = ""
+    const steps: Array<readonly [seen: string, type: string]> = [["> ", "go\r"], ["two", keys]]
+    child.stdout.on("data", (chunk: Uint8Array) => {
+      shown += Buffer.from(chunk).toString("utf8")
+      const [step] = steps
+      if (step === undefined || !shown.includes(step[0])) return
+      steps.shift()
+      child.stdin.write(step[1])
+    })
+    const code = await new Promise((resolve) => child.on("close", resolve))
+    child.stdin.destroy()
+    return { code, answers: shown.split("four").length - 1 }
+  }
+
+  it("Ctrl-D that is typed while a turn runs ends it afterwards", async () => {
+    assert.deepEqual(await typedAhead("\u0004"), { code: 0, answers: 1 })
+  })
+
+  it("a line that is typed before it is answered first", async () => {
+    assert.deepEqual(await typedAhead("more\n\u0004"), { code: 0, answers: 2 })
+  })
+})
+
 describe("signals", () => {
   type Child = ChildProcessByStdio<Writable, Readable, Readable>
 
