@@ -64,3 +64,30 @@ export const childEnvironment = (
   for (const [name, value] of Object.entries(options.set ?? {})) env.set(name, value)
   return env
 }
+
+/** Shorter values are words, not keys: masking them would garble every text. @since 0.1.0 @category constants */
+export const shortestSecret = 8
+
+/** A file's path is no secret, whatever the name of its variable; a key of 40 characters may begin with a slash. */
+const isPath = (value: string): boolean =>
+  /^(?:~|\.{0,2})\/[\w.@-]+(?:\/[\w.@-]*)+$/u.test(value) && value.length !== 40
+
+/**
+ * Values that must not pass on (G2): those of credential variables and of the variables `names`, and `values` (keys of
+ * the settings); without white space around them, the longest first.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const knownSecrets = (
+  vars: Iterable<readonly [string, string]>,
+  more: { readonly names?: Iterable<string>; readonly values?: Iterable<string> } = {}
+): ReadonlyArray<string> => {
+  const named = new Set(more.names)
+  const found = new Set<string>()
+  for (const [name, value] of vars) {
+    if (named.has(name) || (isCredentialVariable(name) && !isPath(value.trim()))) found.add(value.trim())
+  }
+  for (const value of more.values ?? []) found.add(value.trim())
+  return [...found].filter((value) => value.length >= shortestSecret).toSorted((a, b) => b.length - a.length)
+}

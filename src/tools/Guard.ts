@@ -1,7 +1,7 @@
 /**
  * Stands in front of every tool (reading 2.3): permission, prompt, pre hooks, sandbox, the tool, post hooks. A refusal
  * at any step is an `is_error` result with the reason and skips the rest; so is a tool that throws. What was approved is
- * what runs: the input is copied and frozen before anyone looks at it.
+ * what runs: the input is copied and frozen before anyone looks at it. Known secrets leave no result (G2).
  *
  * @since 0.1.0
  */
@@ -12,10 +12,15 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as TerminalText from "../codec/TerminalText.ts"
+import { Config } from "../config/Config.ts"
+import type { HanzoConfig } from "../config/Schema.ts"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import type { RunPermissionMode } from "../domain/Permission.ts"
 import { failure, type JsonObject, type ToolResult } from "../domain/Tool.ts"
 import { Permissions } from "../permissions/Permissions.ts"
+import { isCredentialVariable, knownSecrets } from "../platform/ChildEnvironment.ts"
+import { Environment } from "../platform/Environment.ts"
+import * as Mask from "./Mask.ts"
 import { type GuardedCall, type Passage, ToolHooks, ToolSandbox } from "./Slots.ts"
 import type { NativeTool, PreparedCall, ToolFailure } from "./Tool.ts"
 
@@ -73,8 +78,9 @@ const lawful = (name: string, result: unknown): ToolResult => {
   }
 }
 
-/** Live output: made safe to show (G8) and bounded; the result holds the text itself. */
-const liveOutput = (context: GuardContext) => {
+/** Live output: without known secrets (G2), made safe to show (G8) and bounded; the result holds the text itself. */
+const liveOutput = (context: GuardContext, mask: Mask.Mask) => {
+  const masked = mask.stream()
   const safe = TerminalText.make()
   let left = maxLiveUnits
   const say = (text: string): Effect.Effect<void> => {
@@ -84,15 +90,38 @@ const liveOutput = (context: GuardContext) => {
     return context.report({ type: "tool.output", call_id: context.call_id, text: shown })
   }
   return {
-    emit: (text: string): Effect.Effect<void> => Effect.suspend(() => left <= 0 ? Effect.void : say(safe.push(text))),
-    flush: Effect.suspend(() => say(safe.flush()))
+    emit: (text: string): Effect.Effect<void> =>
+      Effect.suspend(() => left <= 0 ? Effect.void : say(safe.push(masked.push(text)))),
+    flush: Effect.suspend(() => say(safe.push(masked.flush()) + safe.flush()))
   }
+}
+
+/** Keys that the settings hold or name, and those of the environment: what no tool may hand on. */
+const secretsOf = (vars: ReadonlyMap<string, string>, config: HanzoConfig): ReadonlyArray<string> => {
+  const providers = Object.values(config.providers)
+  const settings = Object.entries(config.env).filter(([name]) => isCredentialVariable(name))
+  const headers = providers.flatMap((provider) => Object.entries(provider.headers ?? {})).flatMap(([name, value]) =>
+    /^(?:authorization|.*(?:key|token|secret|auth|password|cookie).*)$/iu.test(name)
+      ? [value, value.replace(/^(?:bearer|basic|token)\s+/iu, "")]
+      : []
+  )
+  return knownSecrets(vars, {
+    names: providers.flatMap((provider) => provider.api_key_env ?? []),
+    values: [
+      config.api_key ?? "",
+      ...providers.flatMap((provider) => provider.api_key ?? []),
+      ...settings.map(([, value]) => value),
+      ...headers
+    ]
+  })
 }
 
 const make = Effect.gen(function*() {
   const permissions = yield* Permissions
   const hooks = yield* ToolHooks
   const sandbox = yield* ToolSandbox
+  const { vars } = yield* Environment
+  const mask = Mask.make(secretsOf(vars, (yield* Config).config))
 
   /** Fails closed: a check that breaks is a refusal. */
   const closed = <A>(what: string, check: Effect.Effect<A>, refuse: (reason: string) => A): Effect.Effect<A> =>
@@ -112,7 +141,7 @@ const make = Effect.gen(function*() {
       ? Effect.succeed(complaint(name, cause))
       : Effect.as(Effect.logError(`tool ${name} broke: ${Cause.pretty(cause)}`), complaint(name, cause))
 
-  const run: GuardService["run"] = (tool, given, context) =>
+  const passed: GuardService["run"] = (tool, given, context) =>
     Effect.gen(function*() {
       const name = tool.definition.name
       const copied = yield* Effect.either(frozenCopy(given))
@@ -150,12 +179,12 @@ const make = Effect.gen(function*() {
       )
       if (!inSandbox.allowed) return failure(inSandbox.reason)
 
-      const live = liveOutput(context)
+      const live = liveOutput(context, mask)
       const done = yield* Effect.exit(
         Effect.suspend(() => execute({ session_id: context.session_id, call_id: context.call_id, emit: live.emit }))
       )
       yield* live.flush
-      const result = Exit.isSuccess(done) ? lawful(name, done.value) : yield* broke(name, done.cause)
+      const result = mask.result(Exit.isSuccess(done) ? lawful(name, done.value) : yield* broke(name, done.cause))
 
       const after = yield* closed<string | void>(
         "post hook",
@@ -174,10 +203,16 @@ const make = Effect.gen(function*() {
         : { ...result, output: [result.output, ...told].filter((text) => text !== "").join("\n\n") }
     })
 
+  // Also what hooks, rules and the sandbox say reaches the model.
+  const run: GuardService["run"] = (tool, input, context) => Effect.map(passed(tool, input, context), mask.result)
   return { run }
 })
 
 /** @since 0.1.0 @category services */
 export class Guard extends Context.Tag("@hanzo/dev/tools/Guard")<Guard, GuardService>() {
-  static readonly layer: Layer.Layer<Guard, never, Permissions | ToolHooks | ToolSandbox> = Layer.effect(Guard, make)
+  static readonly layer: Layer.Layer<
+    Guard,
+    never,
+    Permissions | ToolHooks | ToolSandbox | Environment | Config
+  > = Layer.effect(Guard, make)
 }

@@ -67,5 +67,5 @@ export const layerSystemServices: Layer.Layer<
 export const layerExecutor: Layer.Layer<
   ToolExecutor,
   RegistryError,
-  NativeTools | McpTools | Permissions | ToolHooks | ToolSandbox | Ids
+  NativeTools | McpTools | Permissions | ToolHooks | ToolSandbox | Ids | Environment | Config
 > = Layer.provide(layerRegistry, Guard.layer)

@@ -28,7 +28,7 @@ import { layerExecutor } from "../../src/tools/Layers.ts"
 import { McpTools } from "../../src/tools/McpTools.ts"
 import { NativeTools } from "../../src/tools/Registry.ts"
 import { ToolSandbox } from "../../src/tools/Slots.ts"
-import { allowAll, execute } from "../support/tools.ts"
+import { allowAll, execute, layerNoSecrets } from "../support/tools.ts"
 import { pre, recorded } from "./support.ts"
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length
@@ -378,6 +378,7 @@ describe("the hooks' slot", () => {
     const layer = layerExecutor.pipe(Layer.provide([
       Layer.succeed(NativeTools, [tool]),
       allowAll,
+      layerNoSecrets,
       Layer.provide(
         layerHookSlot,
         layerHooks(JSON.stringify({ hooks: [pre("true"), { ...pre("true"), event: "post_tool_use" }] }))

@@ -82,10 +82,14 @@ export const layerBelow = (
     NodePath.layer
   )
 
+/** No key in environment or settings: there is nothing to mask. */
+export const layerNoSecrets = Layer.merge(Environment.layerTest(), Config.layerText("{}"))
+
 /** ToolExecutor over the given tools, nothing else. */
 export const layerTools = (
   tools: ReadonlyArray<NativeTool>,
-  permissions: Layer.Layer<Permissions> = allowAll
+  permissions: Layer.Layer<Permissions> = allowAll,
+  secrets: Layer.Layer<Environment | Config> = layerNoSecrets
 ) =>
   layerExecutor.pipe(
     Layer.provide([
@@ -94,7 +98,8 @@ export const layerTools = (
       McpTools.layerEmpty,
       ToolHooks.layerNoop,
       ToolSandbox.layerNoop,
-      Ids.layerCounting
+      Ids.layerCounting,
+      secrets
     ])
   )
 

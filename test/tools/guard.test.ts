@@ -15,7 +15,7 @@ import { McpTools } from "../../src/tools/McpTools.ts"
 import { NativeTools } from "../../src/tools/Registry.ts"
 import { type Passage, ToolHooks, ToolSandbox } from "../../src/tools/Slots.ts"
 import type { NativeTool, ToolRun } from "../../src/tools/Tool.ts"
-import { execute, layerTools, recordingContext, recordingPermissions } from "../support/tools.ts"
+import { execute, layerNoSecrets, layerTools, recordingContext, recordingPermissions } from "../support/tools.ts"
 
 const Input = Schema.Struct({ target: Schema.String, list: Schema.optional(Schema.Array(Schema.String)) })
 
@@ -63,7 +63,8 @@ const chain = (refuse: { readonly by?: "permission" | "hook" | "sandbox"; readon
     }),
     Layer.succeed(ToolSandbox, { check: () => say("sandbox", { allowed: true }) }),
     McpTools.layerEmpty,
-    Ids.layerCounting
+    Ids.layerCounting,
+    layerNoSecrets
   ]))
   return { log, layer }
 }
@@ -265,7 +266,8 @@ describe("Guard", () => {
         }),
         ToolSandbox.layerNoop,
         McpTools.layerEmpty,
-        Ids.layerCounting
+        Ids.layerCounting,
+        layerNoSecrets
       ]))
       const fiber = yield* Effect.fork(Effect.provide(execute("slow", { target: "" }), layer))
       yield* Deferred.await(started)

@@ -11,7 +11,7 @@ import { McpTools } from "../../src/tools/McpTools.ts"
 import { NativeTools } from "../../src/tools/Registry.ts"
 import { ToolHooks, ToolSandbox } from "../../src/tools/Slots.ts"
 import { type NativeTool, ToolFailure } from "../../src/tools/Tool.ts"
-import { allowAll, execute, layerTools } from "../support/tools.ts"
+import { allowAll, execute, layerNoSecrets, layerTools } from "../support/tools.ts"
 
 const tool = (
   name: string,
@@ -186,7 +186,8 @@ describe("Registry", () => {
       allowAll,
       ToolHooks.layerNoop,
       ToolSandbox.layerNoop,
-      Ids.layerCounting
+      Ids.layerCounting,
+      layerNoSecrets
     ])))))
 
   it.effect("two tools of one name and reserved names are refused when the program is put together", () =>
@@ -209,7 +210,8 @@ describe("Registry", () => {
       allowAll,
       ToolHooks.layerNoop,
       ToolSandbox.layerNoop,
-      Ids.layerCounting
+      Ids.layerCounting,
+      layerNoSecrets
     ])))))
 
   it.effect.prop("2.1, 2.2: whatever the input, there is exactly one lawful result", [
