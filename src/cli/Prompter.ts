@@ -134,7 +134,7 @@ export const make = (
     const ask = (session_id: string): Effect.Effect<PermissionDecision> =>
       Effect.gen(function*() {
         while (true) {
-          const typed = yield* terminal.readLine(choices)
+          const typed = yield* terminal.readLine(choices, { fresh: true })
           if (typed.type === "end") return { decision: "deny", reason: "nobody answered" }
           if (typed.type === "interrupt") {
             yield* Queue.offer(interrupts, session_id)

@@ -79,7 +79,7 @@ export const remove = Effect.fn("Cli.sessions.delete")(function*(values: Spec.Va
       return yield* usage("deleting a session without a terminal needs --yes")
     }
     yield* terminal.err(sessionRows([session]))
-    const answer = yield* terminal.readLine("delete this session for good? y/N > ")
+    const answer = yield* terminal.readLine("delete this session for good? y/N > ", { fresh: true })
     if (answer.type !== "line" || !/^\s*y(es)?\s*$/i.test(answer.text)) {
       yield* terminal.err("nothing was deleted\n")
       return 1

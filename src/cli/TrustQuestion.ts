@@ -115,7 +115,7 @@ const asked = (prompt: string): Effect.Effect<boolean, CliExit, Terminal> =>
   Effect.gen(function*() {
     const terminal = yield* Terminal
     while (true) {
-      const answer = yield* terminal.readLine(prompt)
+      const answer = yield* terminal.readLine(prompt, { fresh: true })
       if (answer.type === "interrupt") return yield* new CliExit({ exit_code: ExitCode.interrupted, lines: [] })
       if (answer.type === "end") return false
       if (isYes(answer.text)) return true

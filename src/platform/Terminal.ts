@@ -59,7 +59,18 @@ export interface TerminalService {
   /** Lines of stdin without their ends; ends with stdin. Not to be mixed with the other readers. */
   readonly lines: Stream.Stream<string, TerminalError>
   /** Asks a person on the terminal; several calls must not overlap. */
-  readonly readLine: (prompt: string) => Effect.Effect<Line>
+  readonly readLine: (prompt: string, options?: LineOptions) => Effect.Effect<Line>
+}
+
+/**
+ * `fresh`: what was typed before the question stood there is no answer to it. Such lines go to the history, where they can
+ * be called up again.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface LineOptions {
+  readonly fresh?: boolean
 }
 
 /** What a test terminal reads, and where it writes to. @since 0.1.0 @category models */
@@ -71,7 +82,7 @@ export interface TestTerminal {
   readonly out?: Array<string>
   readonly err?: Array<string>
   /** Answers of the person, in order, then the end of input. */
-  readonly readLine?: (prompt: string) => Effect.Effect<Line>
+  readonly readLine?: (prompt: string, options?: LineOptions) => Effect.Effect<Line>
   /** From this write on, stdout is closed. */
   readonly closed_after?: number
   /** Stdout goes to a full disk. */
@@ -171,15 +182,21 @@ let ended = false
  * One question with an own line editor, closed again after the answer: while the agent works, the terminal is in its
  * ordinary mode and Ctrl-C is a signal.
  */
-const ask = (prompt: string): Effect.Effect<Line> =>
+const ask = (prompt: string, options: LineOptions = {}): Effect.Effect<Line> =>
   Effect.suspend(() =>
     ended
       ? Effect.succeed<Line>({ type: "end" })
       // Loaded at the first question: a run that asks nobody does without it.
-      : Effect.flatMap(Effect.promise(() => import("node:readline")), (readline) => askWith(readline, prompt))
+      : Effect.flatMap(
+        Effect.promise(() => import("node:readline")),
+        (readline) => askWith(readline, prompt, options.fresh === true)
+      )
   )
 
-const askWith = (readline: typeof Readline, prompt: string): Effect.Effect<Line> =>
+/** Longer than what was typed before takes to arrive, shorter than a person takes to read and answer. */
+const freshMs = 80
+
+const askWith = (readline: typeof Readline, prompt: string, fresh: boolean): Effect.Effect<Line> =>
   Effect.async((resume) => {
     const { stdin, stdout } = process
     const editor = readline.createInterface({
@@ -231,6 +248,11 @@ const askWith = (readline: typeof Readline, prompt: string): Effect.Effect<Line>
 
     editor.on("line", (text) => {
       clearTimeout(timer)
+      if (fresh && typedBefore) {
+        if (text.trim() !== "") history.unshift(text)
+        editor.prompt()
+        return
+      }
       if (!pasting && text.endsWith("\\")) {
         lines.push(text.slice(0, -1))
         editor.setPrompt("... ")
@@ -244,7 +266,11 @@ const askWith = (readline: typeof Readline, prompt: string): Effect.Effect<Line>
     editor.on("close", () => answer(lines.length > 0 ? { type: "line", text: lines.join("\n") } : { type: "end" }))
     stdin.on("keypress", onKey)
     // what was typed before is read in the first turn of the loop after the terminal has changed its mode
-    const early = setTimeout(() => setImmediate(() => (typedBefore = false)), burstMs)
+    const early = setTimeout(() =>
+      setImmediate(() => {
+        typedBefore = false
+        if (fresh && editor.line !== "") editor.write(null, { ctrl: true, name: "u" })
+      }), fresh ? freshMs : burstMs)
     if (stdout.isTTY) stdout.write("\u001b[?2004h")
     editor.prompt()
     return Effect.sync(close)

@@ -313,6 +313,43 @@ describe.runIf(process.platform === "linux" && existsSync(script))("a conversati
   it("a line that is typed before it is answered first", async () => {
     assert.deepEqual(await typedAhead("more\n\u0004"), { code: 0, answers: 2 })
   })
+
+  it("what is typed ahead is no answer to a question that comes later", async () => {
+    const scenario = join(directory, "asks.json")
+    const call = { name: "bash", arguments: { command: "echo it-ran" } }
+    writeFileSync(
+      scenario,
+      JSON.stringify({
+        turns: [{ text: "one two three four", chunk: 4, delta_delay_ms: 100, calls: [call] }, { text: "the end" }]
+      })
+    )
+    const command = `"${process.execPath}" "${program}" --scenario "${scenario}" --no-session`
+    const child = spawn(script, ["-qec", command, "/dev/null"], {
+      cwd: join(directory, "project"),
+      env: { ...env(), TERM: "xterm" },
+      stdio: ["pipe", "pipe", "pipe"]
+    })
+    let shown = ""
+    const steps: Array<readonly [seen: RegExp, type: string]> = [
+      [/> /, "go\r"],
+      [/two/, "y\n"],
+      [/y once[^]*> [^]{0,400}$/, "n\r"],
+      [/the end[^]*> /, "\u0004"]
+    ]
+    child.stdout.on("data", (chunk: Uint8Array) => {
+      shown += Buffer.from(chunk).toString("utf8")
+      const [step] = steps
+      if (step === undefined || !step[0].test(shown)) return
+      steps.shift()
+      // the answer of a person comes when the question has been read
+      setTimeout(() => child.stdin.write(step[1]), step[1] === "n\r" ? 300 : 0)
+    })
+    const code = await new Promise((resolve) => child.on("close", resolve))
+    child.stdin.destroy()
+    assert.strictEqual(code, 0)
+    assert.match(shown, /denied/)
+    assert.notMatch(shown, /done, 1 line/)
+  })
 })
 
 describe("signals", () => {
