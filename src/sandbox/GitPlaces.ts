@@ -147,7 +147,7 @@ export const gitPlaces = (reader: GitReader, root: string): Effect.Effect<GitPla
   const control = (directory: string): ReadonlyArray<ProtectedPlace> => [
     { path: path.join(directory, "hooks"), missing: "directory" },
     { path: path.join(directory, "config"), missing: "file" },
-    { path: path.join(directory, "config.worktree"), missing: "none" }
+    { path: path.join(directory, "config.worktree"), missing: "file" }
   ]
 
   /** What tells git in each linked worktree where its configuration is. */
@@ -161,7 +161,7 @@ export const gitPlaces = (reader: GitReader, root: string): Effect.Effect<GitPla
         trees.slice(0, max_modules).flatMap((tree) =>
           ["config.worktree", "gitdir", "commondir"].map((name): ProtectedPlace => ({
             path: path.join(common, "worktrees", tree.name, name),
-            missing: "none"
+            missing: name === "config.worktree" ? "file" : "none"
           }))
         )
     )

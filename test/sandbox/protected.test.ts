@@ -60,6 +60,9 @@ for (const user of users) {
           "echo x >> .git/config",
           "git config core.hooksPath /tmp",
           "rm -f .git/config",
+          "echo x > .git/config.worktree",
+          "rm .git/config.worktree",
+          "echo x > .git/c && mv -f .git/c .git/config.worktree",
           "echo x > .git/c && mv -f .git/c .git/config",
           "umount .git/hooks .git/config .git",
           "unshare -Urm umount -l .git/hooks",
@@ -192,11 +195,16 @@ for (const user of users) {
           "echo gitdir: /tmp > .git",
           "mv .git g",
           "echo x > $OUT/../work/other",
+          "echo x > $OUT/../work/.git/config.worktree",
+          "echo x > $OUT/../work/.git/worktrees/tree/config.worktree",
+          "cd $OUT/../work/.git/worktrees && echo x > c && mv -f c tree/config.worktree",
           "c=$OUT/../work/.git/worktrees/tree/commondir; echo /tmp > $c"
         ])
         assert.deepStrictEqual(status.write_roots, [tree, path.join(at.root, ".git")])
         assert.strictEqual(answers[0]?.stdout, "two\none\n", answers[0]?.stderr)
-        assert.deepStrictEqual(answers.slice(1).map((answer) => answer.code === 0), Array(6).fill(false))
+        assert.deepStrictEqual(answers.slice(1).map((answer) => answer.code === 0), Array(9).fill(false))
+        assert.isFalse(fs.existsSync(path.join(at.root, ".git", "config.worktree")))
+        assert.isFalse(fs.existsSync(path.join(at.root, ".git", "worktrees", "tree", "config.worktree")))
       })
 
       it("a .git file that nobody points back to opens nothing", async () => {
