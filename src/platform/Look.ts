@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
+import * as path from "node:path"
 
 /** @since 0.1.0 @category models */
 export type Look = "file" | "directory" | "link" | "other" | null
@@ -44,6 +45,39 @@ export const isAnyFile = (paths: ReadonlyArray<string>): Effect.Effect<boolean> 
       }
     })
   )
+
+const linksTo = (given: string): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  const { root } = path.parse(given)
+  const todo = given.slice(root.length).split(path.sep).reverse()
+  let at = root
+  for (let name = todo.pop(); name !== undefined && found.length < 40; name = todo.pop()) {
+    if (name === "" || name === ".") continue
+    const next = name === ".." ? path.dirname(at) : path.join(at, name)
+    if (lookAt(next) !== "link") {
+      at = next
+      continue
+    }
+    try {
+      const target = fs.readlinkSync(next)
+      found.push(next)
+      if (path.isAbsolute(target)) at = path.parse(target).root
+      todo.push(...target.slice(path.parse(target).root.length).split(path.sep).reverse())
+    } catch {
+      return found
+    }
+  }
+  return found
+}
+
+/**
+ * The symbolic links that lead from absolute paths to where they end, each by its own canonical path, each once.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const linksOnWay = (paths: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.sync(() => [...new Set(paths.flatMap(linksTo))])
 
 /**
  * One text for the state of several places, links followed: as long as it is the same, what was read from them is. A

@@ -134,6 +134,6 @@ export const judge = (policy: PathPolicy, subject: PathSubject, operation: PathO
   return {
     allowed: true,
     path: subject.path,
-    warning: linked ? `${shown(subject.path)} has ${subject.links} names (hard links); the others change with it` : null
+    warning: linked ? `${shown(subject.path)} has ${subject.links} names (hard links), and one may be elsewhere` : null
   }
 }

@@ -21,6 +21,8 @@ export interface GitPlaces {
   /** The shared directory of a linked worktree or the directory of a submodule, outside the worktree. */
   readonly write_roots: ReadonlyArray<string>
   readonly protected: ReadonlyArray<ProtectedPlace>
+  /** Where all that is, by the paths that git follows: links among them not resolved. */
+  readonly named: ReadonlyArray<string>
   readonly warnings: ReadonlyArray<string>
   /** What all this was read from, missing files among it. */
   readonly sources: ReadonlyArray<string>
@@ -195,6 +197,7 @@ export const gitPlaces = (reader: GitReader, root: string): Effect.Effect<GitPla
     const kind = yield* kindOf(dot)
     const write_roots: Array<string> = []
     const places: Array<ProtectedPlace> = []
+    const named: Array<string> = [dot]
     const warnings: Array<string> = []
     const configs: Array<string> = [
       "/etc/gitconfig",
@@ -220,13 +223,16 @@ export const gitPlaces = (reader: GitReader, root: string): Effect.Effect<GitPla
         )
         configs.push(path.join(file.common, "config"), path.join(file.own, "config.worktree"))
       } else if (kind === "link") {
-        warnings.push(
-          `${dot} is a symbolic link: commands in the sandbox could replace it, only file tools are held back`
-        )
+        const real = yield* canonical(dot)
+        if (real !== null) {
+          places.push(...control(real), ...(yield* worktreesOf(real)))
+          configs.push(path.join(real, "config"), path.join(real, "config.worktree"))
+        }
       }
     }
     const found = yield* Effect.forEach(configs, (file) => config(file), { concurrency: 4 })
     for (const value of new Set(found.flatMap((one) => one.hooks_paths))) {
+      named.push(expand(value, root))
       const at = yield* canonical(expand(value, root))
       if (at === null) continue
       // Husky puts its own scripts into `_`; they run those beside it.
@@ -235,6 +241,7 @@ export const gitPlaces = (reader: GitReader, root: string): Effect.Effect<GitPla
       if (directory !== root) places.push({ path: directory, missing: "directory" })
       else warnings.push(`core.hooksPath is the workspace itself (${root}); it cannot be protected`)
     }
-    return { write_roots, protected: places, warnings, sources: [...sources] }
+    named.push(...places.map((place) => place.path))
+    return { write_roots, protected: places, named, warnings, sources: [...sources] }
   })
 }

@@ -22,6 +22,8 @@ export interface Territory {
   readonly config_home: string
   /** Settings, trust and credential files of every tier, and programs of active commands. */
   readonly always_protected: ReadonlyArray<string>
+  /** Those protected, as they are named: links not resolved. */
+  readonly named: ReadonlyArray<string>
   readonly credentials: ReadonlyArray<string>
   readonly warnings: ReadonlyArray<string>
 }
@@ -66,13 +68,17 @@ export const territory = (input: TerritoryInput): Effect.Effect<Territory> => {
     }
     const roots = settings.mode === "workspace" ? [root] : settings.mode === "allowlist" ? yield* all(usable) : []
 
+    const named: Array<string> = []
     const candidates = yield* Effect.forEach(
       programCandidates(input.commands),
       ({ sure, text }) =>
         Effect.gen(function*() {
           if (invalidPath(text) !== null) return null
-          const found = yield* files.canonical(expandPath(text, root, dirs.home, path)).pipe(Effect.option)
+          const given = expandPath(text, root, dirs.home, path)
+          const found = yield* files.canonical(given).pipe(Effect.option)
           if (found._tag === "None") return null
+          // A link in the workspace to a program elsewhere decides what runs just as well.
+          if (found.value.kind === "file" || (found.value.kind === null && sure)) named.push(given)
           const { kind, path: at } = found.value
           // Commands that are found on PATH, and words that name no file, are none of the workspace's.
           return isWithin(root, at, path.sep) && at !== root && (kind === "file" || (kind === null && sure)) ? at : null
@@ -82,18 +88,20 @@ export const territory = (input: TerritoryInput): Effect.Effect<Territory> => {
 
     const home = dirs.home
     const config_home = (yield* canonical(dirs.config)) ?? dirs.config
-    const settingsFiles = yield* all([
+    const settingsNamed = [
       path.join(home, ".hanzo", "settings.json"),
       path.join(root, ".hanzo", "settings.json"),
       path.join(root, ".hanzo", "settings.local.json"),
       "/etc/hanzo"
-    ])
+    ]
+    const settingsFiles = yield* all(settingsNamed)
     const credentials = yield* all(credentialPlaces.map((place) => path.join(home, place)))
     return {
       workspace: root,
       roots,
       config_home,
       always_protected: [config_home, ...settingsFiles, ...candidates.filter((one) => one !== null)],
+      named: [dirs.config, ...settingsNamed, path.join(root, ".hanzo"), ...named],
       // A place that was allowed by name is the user's choice, the settings directory never.
       credentials: [
         config_home,

@@ -17,7 +17,7 @@ import { Dirs } from "../platform/Dirs.ts"
 import { Environment } from "../platform/Environment.ts"
 import type { FileError } from "../platform/FileError.ts"
 import { Files } from "../platform/Files.ts"
-import { fingerprint, isAnyFile, lookAtAll } from "../platform/Look.ts"
+import { fingerprint, isAnyFile, linksOnWay, lookAtAll } from "../platform/Look.ts"
 import { ProcessError, type SpawnInput } from "../platform/Processes.ts"
 import { makeSandboxFiles, runtimeProgram, type SandboxFiles } from "../platform/SandboxFiles.ts"
 import { invalidPath, isWithin, judge, type PathOperation, type PathPolicy, type PathVerdict } from "./CheckPath.ts"
@@ -85,6 +85,10 @@ export interface SandboxOptions {
   readonly mayConnect?: (address: string) => boolean
 }
 
+const linkWarning = (link: string): string =>
+  `${link} is a symbolic link to a protected place: no command runs in a kernel sandbox while it is there; with path ` +
+  "checks alone commands could replace it"
+
 const make = (options: SandboxOptions) =>
   Effect.gen(function*() {
     const { config } = yield* Config
@@ -109,7 +113,7 @@ const make = (options: SandboxOptions) =>
         files,
         path
       })
-      const nothing: GitPlaces = { write_roots: [], protected: [], warnings: [], sources: [] }
+      const nothing: GitPlaces = { write_roots: [], protected: [], named: [], warnings: [], sources: [] }
       const readGit = gitPlaces({ files, path, home: dirs.home }, land.workspace)
       const gitAtStart: GitPlaces = settings.mode === "off" ? nothing : yield* readGit
       let known = { state: yield* fingerprint(gitAtStart.sources), places: gitAtStart }
@@ -151,6 +155,13 @@ const make = (options: SandboxOptions) =>
       return Effect.gen(function*() {
         const { land, pathPolicy } = yield* surveyed
         const { kind, path: at } = yield* files.canonical(expandPath(given, land.workspace, dirs.home, path))
+        if (operation === "write") {
+          // Whoever writes through a link that stands in a protected place decides what is found there.
+          for (const link of yield* linksOnWay([expandPath(given, land.workspace, dirs.home, path)])) {
+            const verdict = judge(pathPolicy, { path: link, kind: "file", links: 1 }, operation)
+            if (!verdict.allowed && verdict.rule === "protected") return verdict
+          }
+        }
         const linked = operation === "write" && kind === "file"
         const links = linked ? (yield* files.stat(at))?.links ?? 1 : 1
         return judge(pathPolicy, { path: at, kind, links }, operation)
@@ -169,23 +180,60 @@ const make = (options: SandboxOptions) =>
       return { method: without.method, reason: wanted.reason, probes: wanted.probes, isolated: false }
     }))
 
-    const refusal: SandboxService["refusal"] = settings.mode === "off"
-      ? Effect.succeed(null)
-      : Effect.map(inForce, ({ isolated, method, reason }) =>
-        method === null && settings.require_enforcement
-          ? `the settings require kernel enforcement (sandbox.require_enforcement); there is none here: ${
-            reason ?? "?"
-          }`
-          : isolate && !isolated
-          ? `the settings restrict the network (sandbox.network), which cannot be enforced here: ${reason ?? "?"}`
-          : null)
+    const closing = yield* makeClosing(path)
+
+    /**
+     * Links that lead to protected places and lie where commands may write. Nothing can be mounted over a link, so that a
+     * command could put something else there.
+     */
+    const replaceable: Effect.Effect<ReadonlyArray<string>> = Effect.gen(function*() {
+      if (settings.mode === "off") return []
+      const { git, gitRoots, land, wholeWorkspace } = yield* surveyed
+      const repository = wholeWorkspace ? yield* closing.exclusively(git) : null
+      const named = [...land.named, ...(repository?.named ?? [])]
+      for (const root of [...land.roots, workspace.cwd]) {
+        named.push(path.join(root, ".hanzo"), path.join(root, ".git", "hooks"), path.join(root, ".git", "config"))
+      }
+      const links = (yield* linksOnWay(named)).filter((link) =>
+        [...land.roots, ...gitRoots].some((root) => link !== root && isWithin(root, link, path.sep))
+      )
+      // In a directory that is closed as a whole nothing can be replaced.
+      const closed = [
+        land.config_home,
+        ...[...land.roots, workspace.cwd].map((root) => path.join(root, ".hanzo")),
+        ...(repository?.protected ?? []).map((place) => place.path)
+      ]
+      return links.filter((link) => !closed.some((at) => at !== link && isWithin(at, link, path.sep)))
+    })
+
+    const refusal: SandboxService["refusal"] = Effect.gen(function*() {
+      if (settings.mode === "off") return null
+      const { isolated, method, reason } = yield* inForce
+      const why = reason ?? "?"
+      if (method === null && settings.require_enforcement) {
+        return `the settings require kernel enforcement (sandbox.require_enforcement); there is none here: ${why}`
+      }
+      if (isolate && !isolated) {
+        return `the settings restrict the network (sandbox.network), which cannot be enforced here: ${why}`
+      }
+      const [link] = method === null ? [] : yield* replaceable
+      return link === undefined
+        ? null
+        : `${link} is a symbolic link to a protected place (rule protected), and a command could replace the link; ` +
+          "put a plain file or directory in its place, or name what it leads to"
+    })
 
     const status: SandboxService["status"] = Effect.gen(function*() {
       const { gitAtStart, gitRoots, land } = yield* surveyed
       const common = {
         requested_mode: settings.requested_mode,
         effective_mode: settings.mode,
-        warnings: [...settings.warnings, ...land.warnings, ...gitAtStart.warnings],
+        warnings: [
+          ...settings.warnings,
+          ...land.warnings,
+          ...gitAtStart.warnings,
+          ...(yield* replaceable).map(linkWarning)
+        ],
         write_roots: [...land.roots, ...gitRoots]
       }
       if (settings.mode === "off") {
@@ -251,8 +299,6 @@ const make = (options: SandboxOptions) =>
         const kind = found[index] ?? null
         return kind === null || kind === "link" ? [] : [{ path: at, kind: kind === "directory" ? "directory" : "file" }]
       }))
-
-    const closing = yield* makeClosing(path)
 
     const refuse = (input: SpawnInput, why: string): ProcessError =>
       new ProcessError({
@@ -332,9 +378,9 @@ const make = (options: SandboxOptions) =>
           return yield* refuse(input, `its directory ${input.cwd} is not to be seen in the sandbox`)
         }
         const env = new Map(input.env)
-        if (!settings.private_tmp) { for (const name of ["TMPDIR", "TMP", "TEMP"]) env.set(name, own.temporary) }
-        else if (made.private_tmp) {
-          for (const name of ["TMPDIR", "TMP", "TEMP"]) if (env.has(name)) env.set(name, "/tmp")
+        for (const name of ["TMPDIR", "TMP", "TEMP"]) {
+          if (!settings.private_tmp) env.set(name, own.temporary)
+          else if (made.private_tmp && env.has(name)) env.set(name, "/tmp")
         }
         let argv: ReadonlyArray<string> = input.argv
         if (filtered) {

@@ -169,6 +169,23 @@ describe("10.2 check_path in mode workspace", () => {
       ])
     }))
 
+  it.scoped("a protected place that is a link is not written through, and neither is what it leads to", () =>
+    sandboxIn({ mode: "workspace" }, ({ root }) => {
+      fs.symlinkSync("elsewhere", path.join(root, ".hanzo"))
+      fs.renameSync(path.join(root, ".git"), path.join(root, "repository"))
+      fs.symlinkSync("repository", path.join(root, ".git"))
+      return expectAll([
+        [".hanzo", "write", "protected"],
+        [".hanzo/settings.json", "write", "protected"],
+        ["elsewhere/settings.json", "write", "protected"],
+        [".git", "write", "protected"],
+        [".git/hooks/pre-commit", "write", "protected"],
+        ["repository/hooks/pre-commit", "write", "protected"],
+        ["repository/config", "write", "protected"],
+        ["free", "write", "allowed"]
+      ])
+    }))
+
   it.scoped("core.hooksPath of the repository and of the user, and what they include", () =>
     Effect.gen(function*() {
       const made = yield* scratchWorld

@@ -222,7 +222,7 @@ for (const user of users) {
 
       it("broken and outward links never stop a command", async () => {
         const at = open("links", { git: false })
-        for (const name of [".git", ".hanzo", ".husky", "a"]) {
+        for (const name of [".husky", "a"]) {
           fs.symlinkSync("/nowhere/at/all", path.join(at.root, name))
         }
         fs.symlinkSync(at.outside, path.join(at.base, "home", ".aws"))
@@ -230,7 +230,49 @@ for (const user of users) {
         const { answers, status } = await run(at, ["echo fine; ls -A ~/.aws; echo x > a || true"])
         assert.strictEqual(answers[0]?.stdout, "fine\n", answers[0]?.stderr)
         assert.strictEqual(status.enforcement, method)
-        assert.include(status.warnings.join(), "symbolic link")
+        assert.notInclude(status.warnings.join(), "symbolic link")
+      })
+
+      it("a protected place that is a link: no command starts, and the status says which", async () => {
+        const rows: ReadonlyArray<readonly [string, string, (root: string) => void]> = [
+          [".hanzo", ".hanzo", (root) => fs.symlinkSync("h", path.join(root, ".hanzo"))],
+          [".git", ".git", (root) => fs.renameSync(path.join(root, ".git"), path.join(root, "g"))],
+          ["hooks", ".git/hooks", (root) => {
+            fs.rmSync(path.join(root, ".git", "hooks"), { recursive: true })
+            fs.symlinkSync("../hooks", path.join(root, ".git", "hooks"))
+          }],
+          ["program", "check.sh", (root) => {
+            fs.writeFileSync(path.join(root, "real.sh"), "")
+            fs.symlinkSync("real.sh", path.join(root, "check.sh"))
+          }],
+          ["above", "tools", (root) => {
+            fs.mkdirSync(path.join(root, "scripts"))
+            fs.writeFileSync(path.join(root, "scripts", "hook.sh"), "")
+            fs.symlinkSync("scripts", path.join(root, "tools"))
+          }]
+        ]
+        for (const [name, link, prepare] of rows) {
+          const at = open(`link-${name}`)
+          prepare(at.root)
+          if (name === ".git") fs.symlinkSync("g", path.join(at.root, ".git"))
+          own(user.uid, at.base)
+          const { answers, status } = await run(at, ["echo x > ran"], {
+            settings: {
+              hooks: [
+                { event: "pre_tool_use", command: "tools/hook.sh", tool_pattern: "*" },
+                { event: "stop", command: "./check.sh" }
+              ]
+            }
+          })
+          const where = path.join(at.root, link)
+          assert.include(answers[0]?.refused ?? "", `${where} is a symbolic link to a protected place (rule protected)`)
+          assert.deepStrictEqual(
+            status.warnings.filter((one) => one.startsWith(`${where} is a symbolic link`)).length,
+            1
+          )
+          assert.isFalse(fs.existsSync(path.join(at.root, "ran")))
+          assert.isTrue(fs.lstatSync(where).isSymbolicLink())
+        }
       })
 
       it("the home directory as workspace: keys and settings stay closed", async () => {
