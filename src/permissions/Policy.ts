@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import type { PermissionMode, Verdict } from "../domain/Permission.ts"
-import type { CommandView, View } from "./Programs.ts"
+import type { CommandView, MaybeProgram, View } from "./Programs.ts"
 import { type CompiledRule, compileRule, RuleList, splitPattern, type TieredRule } from "./RuleList.ts"
 import { analyse, isPlainCommand, pathSubject, type ShellLine, type ShellSource } from "./Shell.ts"
 
@@ -93,6 +93,16 @@ const denied = (rule: CompiledRule, seen: View): "yes" | "perhaps" | "no" =>
     ? "perhaps"
     : "no"
 
+/** A deny of a program that another one may run, with arguments that are not known. */
+const namedIn = (rule: CompiledRule, programs: ReadonlyArray<MaybeProgram>): boolean => {
+  const named = rule.subject?.program
+  return named !== null && named !== undefined &&
+    programs.some(({ name, next }) =>
+      (named.whole ? name === named.name : name.startsWith(named.name)) &&
+      (named.next === null || next === null || next.startsWith(named.next) || named.next.startsWith(next))
+    )
+}
+
 const asPart = (kind: Part["kind"], text: string, verdict: Verdict, more: Partial<Part> = {}): Part => ({
   kind,
   text,
@@ -157,7 +167,10 @@ const judgeCommand = (list: RuleList, raw: RawLine, command: CommandView): Part 
     maybe.some((seen) => seen.known !== null)
   const candidates = dynamic
     ? rules.subjects
-    : rules.candidates([...sure.map((seen) => seen.text), ...maybe.map((seen) => seen.text), ...raw.texts])
+    : rules.candidates(
+      [...sure.map((seen) => seen.text), ...maybe.map((seen) => seen.text), ...raw.texts],
+      rules.denies.length === 0 ? [] : command.programs.map(({ name }) => name)
+    )
   let hidden: CompiledRule | null = null
   let decided: CompiledRule | null = null
   for (const rule of candidates) {
@@ -168,7 +181,10 @@ const judgeCommand = (list: RuleList, raw: RawLine, command: CommandView): Part 
         decided = rule
         break
       }
-      if (command.opaque || found.includes("perhaps") || maybe.some((seen) => denied(rule, seen) !== "no")) {
+      if (
+        command.opaque || found.includes("perhaps") || maybe.some((seen) => denied(rule, seen) !== "no") ||
+        namedIn(rule, command.programs)
+      ) {
         hidden ??= rule
       }
       continue

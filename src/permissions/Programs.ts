@@ -13,6 +13,13 @@ export interface View {
   readonly known: string | null
 }
 
+/** A word that may be the name of a program that the command runs. @since 0.1.0 @category models */
+export interface MaybeProgram {
+  readonly name: string
+  /** The plain word that surely follows it; null = an option, nothing, or a word that is not known. */
+  readonly next: string | null
+}
+
 /** One simple command as rules see it. @since 0.1.0 @category models */
 export interface CommandView extends View {
   readonly start: number
@@ -24,6 +31,8 @@ export interface CommandView extends View {
   readonly same: ReadonlyArray<View>
   /** Texts that it may come to: what a wrapper may run, options in another order. A deny on one of them asks. */
   readonly maybe: ReadonlyArray<View>
+  /** Programs that it may run with arguments of its own: any wrapper, known or not, may append to them. */
+  readonly programs: ReadonlyArray<MaybeProgram>
   /** Command lines that it will run, to be read in turn. */
   readonly lines: ReadonlyArray<string>
   /** What it runs is not known at all. */
@@ -38,14 +47,28 @@ const shells = set("sh bash dash zsh ksh mksh ash fish csh tcsh rbash")
 const alwaysAsk = set(
   "eval source . exec trap alias xargs ssh sudo su doas runuser pkexec builtin coproc enable chroot setsid unshare nsenter " +
     "bwrap watch parallel ionice chrt taskset strace ltrace gdb script busybox toybox systemd-run start-stop-daemon " +
-    "dbus-run-session xvfb-run flatpak-spawn osascript"
+    "dbus-run-session xvfb-run flatpak-spawn osascript flock setpriv prlimit setarch linux32 linux64 fakeroot chronic ifne at batch unbuffer expect ssh-agent firejail " +
+    "proot numactl cpulimit cgexec catchsegv valgrind perf tini dumb-init"
 )
 /** Their words after the first may be a command. */
 const runners = set(
   "xargs ssh sudo su doas runuser pkexec exec builtin coproc chroot setsid unshare nsenter bwrap watch parallel ionice chrt " +
     "taskset strace ltrace gdb script busybox toybox systemd-run start-stop-daemon dbus-run-session xvfb-run flatpak-spawn env " +
-    "time nohup nice stdbuf timeout command"
+    "time nohup nice stdbuf timeout command flock setpriv prlimit setarch linux32 linux64 fakeroot chronic ifne at batch unbuffer expect ssh-agent firejail " +
+    "proot numactl cpulimit cgexec catchsegv valgrind perf tini dumb-init"
 )
+/** They take no command among their words, so that a word that is a program's name means nothing. */
+const harmless = set(
+  "echo printf cat ls grep egrep fgrep rg head tail wc type which whereis man cd pwd test [ true false : touch mkdir stat file " +
+    "basename dirname realpath readlink cmp diff cut tr uniq pgrep pkill killall"
+)
+const harmlessGit = set(
+  "log show diff status grep add commit branch tag checkout switch restore blame rev-parse ls-files mv rm stash describe shortlog"
+)
+/** They run what their input says. */
+const readers = set("parallel at batch")
+/** Files that are what a program reads anyway. */
+const ownInput = /^(?:-|\/dev\/stdin|\/dev\/fd\/\d+|\/proc\/(?:self|thread-self|\d+)\/fd\/\d+)$/
 /** Interpreter to its options that take program text. */
 const inline: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^(?:python|pypy|ipython)[\d.]*$/, /^-[A-Za-z]*c/],
@@ -67,15 +90,14 @@ const dangerous: Readonly<Record<string, RegExp>> = {
   fd: /^(?:-[a-zA-Z]*[xX]|--exec|--exec-batch)(?:=|$)/,
   fdfind: /^(?:-[a-zA-Z]*[xX]|--exec|--exec-batch)(?:=|$)/,
   rg: /^--(?:pre|hostname-bin)(?:=|$)/,
-  git:
-    /^(?:-c|--config-env|--exec-path|--upload-pack|--receive-pack|--exec|--ext-diff|--extcmd|-x|--open-files-in-pager|--tool)(?:=|$)|^-c./,
+  git: /^(?:-c|--config-env|--tool)(?:=|$)|^-c.|^--(?:config-|exe|upl|rece|ext-|extc|op)|^-[^-SGmFCBMsbL=\s]*[xO]/,
   tar:
-    /^(?:--to-command|--checkpoint-action|--use-compress-program|--rsh-command|--info-script|--new-volume-script)(?:=|$)|^--(?:to|checkpoint-|use|rsh|info|new)|^-[A-Za-z]*[IF]/,
-  rsync: /^(?:-[a-zA-Z]*e|--rsh|--rsync-path)(?:=|$)|^-e./,
+    /^(?:--to-command|--checkpoint-action|--use-compress-program|--rsh-command|--info-script|--new-volume-script)(?:=|$)|^--(?:to|checkpoint-|us|rs|inf|new)|^-[A-Za-z]*[IF]/,
+  rsync: /^(?:-[a-zA-Z]*e|--rsh|--rsync-path)(?:=|$)|^-e.|^--rs/,
   scp: /^-[a-zA-Z]*[oSD]/,
   sftp: /^-[a-zA-Z]*[oSD]/,
-  sort: /^--compress-/,
-  split: /^--filter/,
+  sort: /^--co/,
+  split: /^--f/,
   zip: /^(?:-TT|--unzip-command)/,
   man: /^(?:-P|--pager|-H)/,
   less: /^\+|^-[a-zA-Z]*k/,
@@ -244,6 +266,26 @@ const withBase = (words: ReadonlyArray<ShellWord>): ReadonlyArray<View> => {
   return [join([{ ...program, text: baseName(program.text) }, ...rest])]
 }
 
+/** The file that a shell reads its commands from, among the words after its name; -1 = its input. */
+const scriptOf = (rest: ReadonlyArray<ShellWord>): number => {
+  for (let at = 0; at < rest.length; at++) {
+    const text = rest[at]?.text ?? ""
+    if (text === "--") return at + 1 < rest.length ? at + 1 : -1
+    if (/^[-+][A-Za-z]*[oO]$|^--(?:rcfile|init-file)$/.test(text)) at++
+    else if (!/^[-+]./.test(text)) return at
+  }
+  return -1
+}
+
+/** A shell runs its input, or what another command writes. */
+const readsInput = (rest: ReadonlyArray<ShellWord>): boolean => {
+  const script = scriptOf(rest)
+  const flags = script < 0 ? rest : rest.slice(0, script)
+  const text = rest[script]?.text
+  return text === undefined || flags.some((word) => /^-[A-Za-z]*s/.test(word.text)) || ownInput.test(text) ||
+    text.startsWith("<(")
+}
+
 /** Lines of shell text among the words; null = there is one that is not known. */
 const shellText = (
   program: string,
@@ -264,9 +306,14 @@ const shellText = (
     const flag = rest.findIndex((word) => /^-[A-Za-z]*c/.test(word.text) && /^-[A-Za-z]+$/.test(word.text))
     if (flag >= 0) return textOf(rest.slice(flag + 1).filter((word) => !/^[-+]/.test(word.text)).slice(0, 1))
     // Without a script it reads commands from its input.
-    const script = rest.some((word) => !/^[-+]/.test(word.text)) && !rest.some((word) => /^-[a-z]*s/.test(word.text))
-    return { lines: [], opaque: !script && !rest.some((word) => /^--(?:version|help)$/.test(word.text)) }
+    return { lines: [], opaque: readsInput(rest) && !rest.some((word) => /^--(?:version|help)$/.test(word.text)) }
   }
+  if (program === "source" || program === ".") {
+    const [file] = rest.filter((word) => word.text !== "--")
+    return { lines: [], opaque: file !== undefined && (ownInput.test(file.text) || file.text.startsWith("<(")) }
+  }
+  if (readers.has(program)) return { lines: [], opaque: true }
+  if (program === "xargs") return { lines: [], opaque: xargsRunsAnything(words) }
   if (program === "env") {
     const split = rest.flatMap((word, index) => {
       const joined = /^(?:-[A-Za-z]*S|--split-string=)([\s\S]+)$/.exec(word.text)
@@ -282,15 +329,97 @@ const shellText = (
   return { lines: [], opaque: false }
 }
 
+/** An address, any number of them, then a command that runs or writes. */
+const sedRuns = /(?:^|[;{}\n])(?:[\d$~+,! \tIM]|\/(?:[^/\\]|\\[\s\S])*\/|\\([^\n])(?:(?!\1)[^\\]|\\[\s\S])*\1)*[ewW]/
+
+const sedScripts = (rest: ReadonlyArray<ShellWord>): ReadonlyArray<string> => {
+  const scripts: Array<string> = []
+  const operands: Array<string> = []
+  for (const [at, { text }] of rest.entries()) {
+    const joined = /^(?:-[nErsuz]*e|--e[a-z]*=)([\s\S]*)$/.exec(text)?.[1]
+    if (joined !== undefined && joined !== "") scripts.push(joined)
+    else if (joined === "" || /^--e[a-z]*$/.test(text)) scripts.push(rest[at + 1]?.text ?? "")
+    else if (!text.startsWith("-")) operands.push(text)
+  }
+  return scripts.length > 0 ? scripts : operands.slice(0, 1)
+}
+
+const gitRuns = (texts: ReadonlyArray<string>, first: string | undefined, others: ReadonlyArray<string>): boolean =>
+  first === "filter-branch" || first === "difftool" || first === "mergetool" ||
+  (texts.includes("bisect") && texts.includes("run")) || (texts.includes("submodule") && texts.includes("foreach")) ||
+  (first === "for-each-repo" && others.length > 0)
+
+/** What xargs appends or puts in place may be a command of its own. */
+const xargsRunsAnything = (words: ReadonlyArray<ShellWord>): boolean => {
+  let replaced: string | null = null
+  let at = 1
+  for (; at < words.length; at++) {
+    const text = words[at]?.text ?? ""
+    if (!/^-./.test(text)) break
+    if (text === "--") {
+      at++
+      break
+    }
+    const place = /^(?:-[A-Za-z]*[IiJ]|--replace=?)([\s\S]*)$/.exec(text)
+    const valued =
+      /^(?:-[0-9A-Za-z]*[aIJEdLnPsRS]|--(?:arg-file|delimiter|max-args|max-procs|max-chars|process-slot-var))$/.test(
+        text
+      )
+    if (place !== null) replaced = place[1] === "" ? (valued ? words[at + 1]?.text ?? "" : "{}") : place[1] ?? "{}"
+    if (valued) at++
+  }
+  const command = words[at]
+  if (command === undefined) return false
+  const name = baseName(command.text)
+  return command.known !== null || shells.has(name) || runners.has(name) || name === "eval" ||
+    interpreters.test(name) ||
+    (replaced !== null && command.text.includes(replaced))
+}
+
+/** Every word that may be a program, also where a command begins inside a word. */
+const programsIn = (
+  program: string,
+  words: ReadonlyArray<ShellWord>,
+  floor: string | null
+): ReadonlyArray<MaybeProgram> => {
+  const rest = words.slice(1)
+  const [verb] = rest
+  const quiet = harmless.has(program) || (program === "git" && harmlessGit.has(verb?.text ?? "")) ||
+    (program === "command" && /^-[vV]$/.test(verb?.text ?? ""))
+  if (quiet && floor === null) return []
+  const replaces = (program === "xargs" || program === "parallel") &&
+    rest.some((word) => /^(?:-[A-Za-z]*[IiJ]|--replace)/.test(word.text))
+  const plain = (text: string | undefined): string | null =>
+    text === undefined || replaces || !/^[A-Za-z0-9][\w.:-]*$/.test(text) ? null : text
+  const found: Array<MaybeProgram> = []
+  for (const [at, word] of rest.entries()) {
+    if (word.text.length > maxScript) continue
+    const next = rest[at + 1]
+    const after = next === undefined || next.known !== null ? null : plain(next.text)
+    if (word.known === null && /^[^\s;|&()`=]+$/.test(word.text)) found.push({ name: word.text, next: after })
+    else {
+      for (
+        const match of word.text.matchAll(/(?:^|[;|&(`\n=])\s*([^\s;|&()`'"=]+)(?=[\s;|&()`'"]|$)\s*([^\s;|&()`'"]*)/g)
+      ) {
+        const last = match.index + match[0].length === word.text.length && match[2] === ""
+        found.push({ name: match[1] ?? "", next: last ? after : plain(match[2]) })
+      }
+    }
+  }
+  return found.flatMap(({ name, next }) =>
+    name.includes("/") ? [{ name, next }, { name: baseName(name), next }] : [{ name, next }]
+  )
+}
+
 const floorOf = (program: string, words: ReadonlyArray<ShellWord>): string | null => {
   const rest = words.slice(1)
   if (alwaysAsk.has(program)) return `${program} runs other commands`
   if (shells.has(program)) {
-    const script = rest.findIndex((word) => !/^[-+]/.test(word.text))
+    const script = scriptOf(rest)
     const flags = script < 0 ? rest : rest.slice(0, script)
     if (flags.some((word) => /^-[A-Za-z]*c/.test(word.text))) return `${program} runs the text it is given`
     if (flags.some((word) => /^--(?:version|help)$/.test(word.text))) return null
-    return script < 0 || flags.some((word) => /^-[A-Za-z]*s/.test(word.text))
+    return readsInput(rest)
       ? `${program} runs what it reads`
       : flags.some((word) => /^--(?:rcfile|init-file)/.test(word.text))
       ? `${program} runs other commands`
@@ -303,7 +432,7 @@ const floorOf = (program: string, words: ReadonlyArray<ShellWord>): string | nul
   }
   if (program === "deno" && rest[0]?.text === "eval") return "deno runs the text it is given"
   if (interpreters.test(program)) {
-    const named = rest.some((word) => !word.text.startsWith("-"))
+    const named = rest.some((word) => !word.text.startsWith("-") && !ownInput.test(word.text))
     const informs = rest.some((word) => /^(?:-[vVh]|--?version|--?help)$/.test(word.text))
     if (!named && !informs) return `${program} runs what it reads`
   }
@@ -314,7 +443,14 @@ const floorOf = (program: string, words: ReadonlyArray<ShellWord>): string | nul
       ? "env runs other commands"
       : null
   }
-  const options = dangerous[sameAs[program] ?? program]
+  const known = sameAs[program] ?? program
+  const [first, ...others] = rest.map((word) => word.text)
+  if (
+    (known === "tar" && /^[A-Za-z]*[IF]/.test(first ?? "")) ||
+    (known === "sed" && sedScripts(rest).some((script) => sedRuns.test(script))) ||
+    (known === "git" && gitRuns(rest.map((word) => word.text), first, others))
+  ) return `${program} may run other commands with these arguments`
+  const options = dangerous[known]
   const found = options === undefined
     ? undefined
     : rest.find((word) => word.text.length > maxScript || options.test(word.text.replaceAll(/[ \t]+/g, " ")))
@@ -399,6 +535,7 @@ export const view = (command: SimpleCommand): CommandView => {
     floor,
     same,
     maybe,
+    programs: dynamic ? [] : programsIn(program, words, floor),
     lines,
     opaque: dynamic || opaque || left === 0,
     program

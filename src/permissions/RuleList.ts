@@ -46,7 +46,17 @@ export interface CompiledRule {
     readonly name: (tool_name: string) => boolean
     readonly matches: (subject: string) => boolean
     readonly literal: string
+    /** The program that it names for sure, and the word that must follow; null = it begins with a special character. */
+    readonly program: { readonly name: string; readonly whole: boolean; readonly next: string | null } | null
   } | null
+}
+
+const programOf = (subject: string) => {
+  const literal = literalPrefix(subject)
+  const [name = "", next = ""] = literal.split(" ")
+  return name === ""
+    ? null
+    : { name, whole: literal === subject || literal.includes(" "), next: /^[A-Za-z0-9]/.test(next) ? next : null }
 }
 
 /** @since 0.1.0 @category constructors */
@@ -60,7 +70,8 @@ export const compileRule = (rule: TieredRule, index: number, position: number): 
     subject: split === null ? null : {
       name: Fnmatch.compile(split.name),
       matches: Fnmatch.compile(split.subject),
-      literal: literalPrefix(split.subject)
+      literal: literalPrefix(split.subject),
+      program: programOf(split.subject)
     }
   }
 }
@@ -99,6 +110,8 @@ export class ToolRules {
   readonly always: CompiledRule | null
   readonly denies: ReadonlyArray<CompiledRule>
   private readonly index = new PrefixIndex()
+  /** Positions of denies by the program they name. */
+  private readonly byProgram = new Map<string, Array<number>>()
 
   constructor(rules: ReadonlyArray<CompiledRule>, tool_name: string) {
     const subjects: Array<CompiledRule> = []
@@ -110,6 +123,12 @@ export class ToolRules {
       }
       if (compiled.subject?.name(tool_name) !== true) continue
       this.index.add(compiled.subject.literal, subjects.length)
+      const named = compiled.rule.mode === "deny" ? compiled.subject.program : null
+      if (named?.whole === true) {
+        const same = this.byProgram.get(named.name)
+        if (same === undefined) this.byProgram.set(named.name, [subjects.length])
+        else same.push(subjects.length)
+      }
       subjects.push(compiled)
     }
     this.subjects = subjects
@@ -131,9 +150,13 @@ export class ToolRules {
     return this.subjects[best] ?? this.always
   }
 
-  /** Every rule that may match one of the texts, in order. */
-  candidates(texts: ReadonlyArray<string>): ReadonlyArray<CompiledRule> {
+  /** Every rule that may match one of the texts or denies one of the programs, in order. */
+  candidates(texts: ReadonlyArray<string>, programs: ReadonlyArray<string> = []): ReadonlyArray<CompiledRule> {
     const found: Array<number> = []
+    for (const name of programs) {
+      found.push(...this.byProgram.get(name) ?? [])
+      this.index.find(name, found)
+    }
     for (const text of texts) this.index.find(text, found)
     found.sort(ascending)
     const rules: Array<CompiledRule> = []

@@ -7,7 +7,7 @@
  * @since 0.1.0
  */
 import type { ShellParser } from "../platform/ShellGrammar.ts"
-import { type CommandView, type View, view } from "./Programs.ts"
+import { type CommandView, type MaybeProgram, type View, view } from "./Programs.ts"
 import type { Redirection } from "./ShellExpansions.ts"
 import { read } from "./ShellReader.ts"
 
@@ -46,6 +46,7 @@ const withNested = (command: CommandView, parse: ShellParser, depth: number): re
   if (command.lines.length === 0) return [command, false]
   if (depth >= maxNested) return [{ ...command, opaque: true }, true]
   const maybe: Array<View> = [...command.maybe]
+  const programs: Array<MaybeProgram> = [...command.programs]
   let opaque = command.opaque
   let moves = false
   for (const line of command.lines) {
@@ -55,10 +56,11 @@ const withNested = (command: CommandView, parse: ShellParser, depth: number): re
     moves ||= inner.moves
     for (const each of inner.commands) {
       maybe.push({ text: each.text, known: each.known }, ...each.same, ...each.maybe)
+      programs.push(...each.programs)
       opaque ||= each.opaque
     }
   }
-  return [{ ...command, maybe, opaque }, moves]
+  return [{ ...command, maybe, programs, opaque }, moves]
 }
 
 const analyseWith = (line: string, parse: ShellParser, depth: number): ShellLine => {
