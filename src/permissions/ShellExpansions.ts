@@ -66,6 +66,10 @@ export abstract class ExpansionReader implements WordHost {
   hidden = false
   /** Something evaluates text as arithmetic. */
   arithmetic = false
+  /** Variables take values that are not in the line: what they hold may be anything. */
+  data = false
+  /** Arithmetic takes in a variable, whose value is evaluated in turn. */
+  variable = false
   /** Here-documents so far. */
   protected heres = 0
   protected readonly parse: ShellParser
@@ -135,6 +139,8 @@ export abstract class ExpansionReader implements WordHost {
     for (const why of reader.problems) this.problem(why)
     this.hidden ||= reader.hidden
     this.arithmetic ||= reader.arithmetic
+    this.data ||= reader.data
+    this.variable ||= reader.variable
   }
 
   readonly expansion = (node: ShellNode, in_double_quotes: boolean): void => {
@@ -199,7 +205,12 @@ export abstract class ExpansionReader implements WordHost {
     const inside = rest.startsWith("${") && rest.endsWith("}") ? rest.slice(2, -1) : rest
     if (/['"\\{}`$<>()|;&\n]/.test(inside)) this.problem("an expansion that is hard to read")
     // `${name:start:length}` and subscripts are arithmetic.
-    if (/:\s*[^-+=?\s]/.test(inside) || inside.includes("[")) this.arithmetic = true
+    const range = /:\s*[^-+=?\s][\s\S]*$/.exec(inside)
+    if (range !== null || inside.includes("[")) this.arithmetic = true
+    const index = /\[([^\]]*)\]?/.exec(node.text)?.[1]
+    const whole = this.source.slice(node.start, node.end)
+    if (range !== null && /[A-Za-z_$`]/.test(whole.slice(whole.indexOf(":") + 1))) this.variable = true
+    if (index !== undefined && /[A-Za-z_$`]/.test(index)) this.variable = true
   }
 
   /** Arithmetic: plain characters, balanced parentheses, and expansions that are read like any other. */
@@ -217,6 +228,9 @@ export abstract class ExpansionReader implements WordHost {
     walk(node)
     rest += this.source.slice(at, node.end)
     const inside = rest.slice(open.length, -close.length)
+    if (/[A-Za-z_$`]/.test(node.text.slice(open.length))) this.variable = true
+    // What a command writes is evaluated as it comes.
+    if (/\$\((?!\()|`/.test(node.text.slice(open.length))) this.data = true
     let depth = 0
     for (const char of inside) {
       if (char === "(") depth++

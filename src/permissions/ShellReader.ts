@@ -50,6 +50,36 @@ const tokens: ReadonlySet<string> = new Set([
   "\n"
 ])
 
+/** The variables that a builtin fills; null = it fills none. */
+const targetsOf = (program: string, rest: ReadonlyArray<ShellWord>): ReadonlyArray<ShellWord> | null => {
+  if (program === "printf") {
+    const [first, second] = rest
+    if (first === undefined) return null
+    // An option that is not known may be `-v`.
+    if (first.known !== null) return first.text.startsWith("\"") || first.known !== "" ? null : [first]
+    if (first.text === "-v") return second === undefined ? null : [second]
+    return first.text.startsWith("-v") ? [{ ...first, text: first.text.slice(2) }] : null
+  }
+  if (program === "getopts") return rest.slice(1, 2)
+  if (!/^(?:read|mapfile|readarray)$/.test(program)) return null
+  const valued = program === "read" ? /^-[ers]*([adinNptu])([\s\S]*)$/ : /^-t*([dnOsuCc])([\s\S]*)$/
+  const targets: Array<ShellWord> = []
+  let at = 0
+  for (; at < rest.length; at++) {
+    const word = rest[at]
+    if (word === undefined || !/^-./.test(word.text)) break
+    if (word.text === "--") {
+      at++
+      break
+    }
+    const option = valued.exec(word.text)
+    if (option === null) continue
+    const value = option[2] === "" ? rest[++at] : { ...word, text: option[2] ?? "" }
+    if (option[1] === "a" && program === "read" && value !== undefined) targets.push(value)
+  }
+  return [...targets, ...rest.slice(at)]
+}
+
 class Reader extends ExpansionReader {
   private readonly hereLines = new Set<number>()
   private root: ShellNode | null = null
@@ -75,6 +105,7 @@ class Reader extends ExpansionReader {
     if (this.hidden && this.arithmetic) {
       this.problem("text that looks like a command beside something that evaluates text")
     }
+    if (this.data && this.variable) this.problem("arithmetic over variables whose values are not in the line")
   }
 
   private statement(node: ShellNode): void {
@@ -191,7 +222,30 @@ class Reader extends ExpansionReader {
     ) {
       this.arithmetic = true
     }
+    this.sets(words, node.start)
     done(assignments, words)
+  }
+
+  /** Builtins that set variables from data, or evaluate the names they are given. */
+  private sets(words: ReadonlyArray<ShellWord>, start: number): void {
+    const at = words.findIndex((word) => !/^(?:command|builtin|time|-p|--|!)$/.test(word.text))
+    const [builtin, ...rest] = at < 0 ? [] : words.slice(at)
+    const program = builtin?.text ?? ""
+    if (/^(?:let|test|\[|unset|wait)$/.test(program) && rest.length > 0) {
+      if (program !== "test" && program !== "[" || rest.some((word) => word.text === "-v")) this.variable = true
+    }
+    if (program === "set" || program === "shift") this.data = true
+    const targets = targetsOf(program, rest)
+    if (targets === null) return
+    this.data = true
+    for (const target of targets) {
+      const { known, text } = target
+      if (known !== null || text.includes("[")) this.variable = true
+      // As with a loop: names in capitals reach the programs that are run.
+      if (known !== null || !/^[a-z_][a-z0-9_]*$/.test(text) || text.endsWith("_proxy")) {
+        this.push([{ ...target, text: `${text}=`, known: known ?? `${text}=` }], [], start)
+      }
+    }
   }
 
   private declaration(node: ShellNode, more: ReadonlyArray<ShellNode>): void {
@@ -215,6 +269,8 @@ class Reader extends ExpansionReader {
   /** `[ ... ]` is a command; `[[ ... ]]` is none, but what its words run is. */
   private test(node: ShellNode, more: ReadonlyArray<ShellNode>): void {
     this.arithmetic = true
+    const compared = node.text.startsWith("[[") ? /\s-(?:v|eq|ne|lt|le|gt|ge)\s/ : /\s-v\s/
+    if (compared.test(node.text) && /[A-Za-z_$`]/.test(node.text.replaceAll(/\s-[a-z]+\s/g, " "))) this.variable = true
     const double = node.text.startsWith("[[")
     if (node.text.includes("\n")) this.problem("a test over several lines")
     const done = double ? null : this.reserve(node.start)
@@ -471,8 +527,10 @@ class Reader extends ExpansionReader {
         if (!/^[a-z_][a-z0-9_]*$/.test(child.text) || child.text.endsWith("_proxy")) {
           this.push([{ ...literalWord(child), text: `${child.text}=`, known: `${child.text}=` }], [], child.start)
         }
-      } else if (wordTypes.has(child.type)) this.word(child)
-      else if (!child.named) {
+      } else if (wordTypes.has(child.type)) {
+        if (this.word(child).known !== null) this.data = true
+      } else if (!child.named) {
+        if (child.type === "select") this.data = true
         if (!/^(?:for|select|in|;|\n)$/.test(child.type)) this.problem("an unusual loop")
       } else this.statement(child)
     }
@@ -525,6 +583,8 @@ class Reader extends ExpansionReader {
   }
 
   private definition(node: ShellNode): void {
+    // What it is called with may be anything.
+    if (/\$\{?[0-9@*]/.test(node.text)) this.data = true
     for (const child of node.children) {
       if (child.field === "name") {
         if (child.type !== "word" || !/^[\w.:+-]+$/.test(child.text)) this.problem("a function with an unusual name")
