@@ -52,22 +52,32 @@ const report = (terminal: TerminalService, issues: ReadonlyArray<Issue>, word: s
     : terminal.err(`${issues.map((issue) => issueText(issue, word)).join("\n")}\n`)
 
 /**
- * The settings of a command that needs them whole: warnings go to stderr; with any error all of them are printed and
- * the command does not start (exit code 2, reading 4.6).
+ * The settings of a command that runs with broken ones too (reading 4.6): warnings and errors go to stderr.
  *
  * @since 0.1.0
  * @category combinators
  */
-export const soundConfig: Effect.Effect<ConfigService, CliExit, Config | Terminal | Environment> = Effect.gen(
+export const anyConfig: Effect.Effect<ConfigService, never, Config | Terminal | Environment> = Effect.gen(
   function*() {
     const config = yield* Config
     const terminal = yield* Terminal
     const style = yield* stderrStyle
     yield* report(terminal, config.warnings, style.yellow("warning:"))
     yield* report(terminal, config.errors, style.red("error:"))
-    if (config.errors.length > 0) return yield* usage("the settings have errors; nothing was started")
     return config
   }
+)
+
+/**
+ * The settings of a command that needs them whole: warnings go to stderr; with any error all of them are printed and
+ * the command does not start (exit code 2, reading 4.6).
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const soundConfig: Effect.Effect<ConfigService, CliExit, Config | Terminal | Environment> = Effect.flatMap(
+  anyConfig,
+  (config) => config.errors.length > 0 ? usage("the settings have errors; nothing was started") : Effect.succeed(config)
 )
 
 /** Columns of equal width, two blanks apart; the last one is not padded. @since 0.1.0 @category encoding */

@@ -10,43 +10,80 @@ import { ExitCode } from "../domain/Failure.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import { PermissionAudit } from "../permissions/Audit.ts"
 import * as Explain from "../permissions/Explain.ts"
+import type { PolicyOptions } from "../permissions/Policy.ts"
 import { fromConfig } from "../permissions/Rules.ts"
-import type { ShellSource } from "../permissions/Shell.ts"
+import { analyse, pathSubject, type ShellSource } from "../permissions/Shell.ts"
+import { Dirs } from "../platform/Dirs.ts"
+import { Files } from "../platform/Files.ts"
 import { ShellGrammar } from "../platform/ShellGrammar.ts"
 import { Terminal } from "../platform/Terminal.ts"
 import { type CliExit, failed, usage } from "./Exit.ts"
-import { columns, print, printJson, soundConfig } from "./Output.ts"
+import { anyConfig, columns, print, printJson } from "./Output.ts"
 import type { PermissionsAudit } from "./Schemas.ts"
 import type * as Spec from "./Spec.ts"
 
-/** Nothing runs and nobody is asked. @since 0.1.0 @category combinators */
+/** Tools whose subject is a path (reading 7.5). */
+const fileTools: ReadonlySet<string> = new Set(["read", "write", "edit", "apply_patch", "glob", "grep", "lsp"])
+
+/** Where paths lead, links followed, as the tools see it; null = a path that cannot be followed. */
+const canonicalSubject = Effect.gen(function*() {
+  const { cwd, root } = yield* Workspace
+  const files = yield* Files
+  return (path: string): Effect.Effect<string | null> =>
+    Effect.match(files.canonical(path.startsWith("/") ? path : `${cwd}/${path}`), {
+      onFailure: () => null,
+      onSuccess: (canonical) => pathSubject(canonical.path, root)
+    })
+})
+
+const subjectOf = (tool: string, subject: string) =>
+  Effect.gen(function*() {
+    if (!fileTools.has(tool)) return subject
+    const { home } = yield* Dirs
+    const canonical = yield* canonicalSubject
+    const found = yield* canonical(subject === "~" || subject.startsWith("~/") ? home + subject.slice(1) : subject)
+    return found ?? (yield* failed(`${line(subject, 500)} cannot be followed to a file`))
+  })
+
+const redirections = (subject: string, shell: ShellSource) =>
+  Effect.gen(function*() {
+    const canonical = yield* canonicalSubject
+    const paths = new Set(analyse(subject, shell).writes.flatMap(({ path }) => path === null ? [] : [path]))
+    const found = yield* Effect.forEach(paths, (path) => Effect.map(canonical(path), (to) => [path, to] as const))
+    const known = new Map(found)
+    return { shell, resolve: (path) => known.get(path) ?? null } satisfies PolicyOptions
+  })
+
+/** Nothing runs and nobody is asked; with broken settings too (reading 4.6), which the exit code says. @since 0.1.0 @category combinators */
 export const explain = Effect.fn("Cli.permissions.explain")(
   function*(values: Spec.Values<typeof Spec.permissionsExplain>) {
-    const config = yield* soundConfig
+    const config = yield* anyConfig
     const { cwd, root } = yield* Workspace
     const grammar = yield* ShellGrammar
-    const [tool = "", subject] = values.args
-    const shell: ShellSource | undefined = tool === "bash" && subject !== undefined
-      ? yield* Effect.catchAll(
-        grammar.parser,
-        (error) => Effect.succeed<ShellSource>({ missing: error.message })
+    const [tool = "", given] = values.args
+    const subject = given === undefined ? undefined : yield* subjectOf(tool, given)
+    const reading: PolicyOptions = tool === "bash" && subject !== undefined
+      ? yield* Effect.flatMap(
+        Effect.catchAll(grammar.parser, (error) => Effect.succeed<ShellSource>({ missing: error.message })),
+        (shell) => redirections(subject, shell)
       )
-      : undefined
+      : {}
     const explanation = Explain.explain(fromConfig(config), tool, subject, {
       root,
       cwd,
-      ...(shell === undefined ? {} : { shell })
+      ...reading
     })
     yield* values.json ? printJson(explanation) : print(Explain.explainText(explanation))
-    return ExitCode.done
+    return config.errors.length > 0 ? ExitCode.usage : ExitCode.done
   }
 )
 
 /** @since 0.1.0 @category combinators */
 export const list = Effect.fn("Cli.permissions.list")(function*(values: Spec.Values<typeof Spec.permissionsList>) {
-  const listing = Explain.list(fromConfig(yield* soundConfig))
+  const config = yield* anyConfig
+  const listing = Explain.list(fromConfig(config))
   yield* values.json ? printJson(listing) : print(Explain.listText(listing))
-  return ExitCode.done
+  return config.errors.length > 0 ? ExitCode.usage : ExitCode.done
 })
 
 const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }

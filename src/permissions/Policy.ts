@@ -42,6 +42,8 @@ export interface PolicyOptions {
   readonly root?: string
   /** Where command lines start. */
   readonly cwd?: string
+  /** Where the paths of redirections lead; absent = by their text alone. */
+  readonly resolve?: ResolvePath
 }
 
 /** From a path in a command line to the subject of `write`; null = it is not known. @since 0.1.0 @category models */
@@ -320,7 +322,7 @@ export class PermissionPolicy {
   constructor(rules: ReadonlyArray<TieredRule>, options: PolicyOptions = {}) {
     this.rules = rules
     this.options = options
-    this.resolve = (path) => pathSubject(path, options.root, options.cwd)
+    this.resolve = options.resolve ?? ((path) => pathSubject(path, options.root, options.cwd))
     const seen = new Map<string, number>()
     const compiled = rules.map((rule, position) => {
       const tier = rule.tier ?? ""

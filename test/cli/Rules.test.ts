@@ -2,8 +2,8 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
 import { assert, describe, it } from "@effect/vitest"
+import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
@@ -42,24 +42,26 @@ interface Said {
   readonly err: Array<string>
 }
 
-const base = ({ err, out }: Said, text = settings) =>
+const base = ({ err, out }: Said, text = settings, root = "/work/project") =>
   Layer.mergeAll(
     Config.layerText(text),
-    Layer.succeed(Workspace, { root: "/work/project", cwd: "/work/project" }),
+    Layer.succeed(Workspace, { root, cwd: root }),
     Terminal.layerTest({ out, err }),
     Environment.layerTest(),
-    ShellGrammar.layer
+    ShellGrammar.layer,
+    Files.layer,
+    Dirs.layerTest("/work/dirs")
   )
 
 describe("7.9 permissions explain and list", () => {
-  const explain = (argv: ReadonlyArray<string>, text?: string) =>
+  const explain = (argv: ReadonlyArray<string>, text?: string, root?: string) =>
     Effect.gen(function*() {
       const said: Said = { out: [], err: [] }
       const code = yield* valuesOf(Spec.permissionsExplain, argv).pipe(
         Effect.flatMap(Permissions.explain),
-        Effect.provide(base(said, text))
+        Effect.provide(base(said, text, root))
       )
-      return { code, out: said.out.join("") }
+      return { code, out: said.out.join(""), err: said.err.join("") }
     })
 
   it.effect("a command line is read part by part, with the rule of each", () =>
@@ -91,11 +93,55 @@ describe("7.9 permissions explain and list", () => {
       assert.deepEqual(rules.map((rule) => rule.tool_pattern), ["bash(git *)", "bash(rm *)", "read"])
     }))
 
-  it.effect("broken settings are exit 2", () =>
+  it.effect("4.6 broken settings: the errors on stderr, the answer without what was rejected, exit 2", () =>
     Effect.gen(function*() {
-      const ended = yield* Effect.either(explain(["read"], "{\"model\": 1}"))
-      assert.isTrue(Either.isLeft(ended) && ended.left.exit_code === 2)
+      const text = "{\"model\": 1, \"permissions\": {\"read\": \"allow\"}}"
+      const { code, err, out } = yield* explain(["read"], text)
+      assert.strictEqual(code, 2)
+      assert.match(err, /error: .*model/)
+      assert.match(out, /^allow: read\n/)
+      const said: Said = { out: [], err: [] }
+      const listed = yield* Effect.provide(
+        Effect.flatMap(valuesOf(Spec.permissionsList, []), Permissions.list),
+        base(said, text)
+      )
+      assert.strictEqual(listed, 2)
+      assert.match(said.err.join(""), /error: .*model/)
+      assert.match(said.out.join(""), /^allow +read/)
     }))
+
+  it.scoped("7.5 paths are followed as the tools follow them, also those of redirections", () =>
+    Effect.gen(function*() {
+      const fs = yield* FileSystem.FileSystem
+      const root = yield* fs.realPath(yield* fs.makeTempDirectoryScoped())
+      yield* fs.makeDirectory(`${root}/secret`)
+      yield* fs.symlink("secret", `${root}/link`)
+      const text = JSON.stringify({
+        permissions: {
+          "read(secret/*)": "deny",
+          "write(secret/*)": "deny",
+          read: "allow",
+          write: "allow",
+          "bash(echo *)": "allow"
+        }
+      })
+      for (
+        const [tool, subject, verdict] of [
+          ["read", "secret/key", "deny"],
+          ["read", "link/key", "deny"],
+          ["read", `${root}/link/../secret/key`, "deny"],
+          ["read", "./link/./key", "deny"],
+          ["write", "link/new", "deny"],
+          ["read", "link", "allow"],
+          ["read", "other", "allow"],
+          ["bash", "echo a > link/key", "deny"],
+          ["bash", "echo a > other", "allow"]
+        ] as const
+      ) {
+        const { out } = yield* explain([tool, subject], text, root)
+        assert.strictEqual(out.split(":", 1)[0], verdict, `${tool} ${subject}`)
+      }
+    }).pipe(Effect.provide(NodeFileSystem.layer)))
 })
 
 describe("7.8 permissions audit", () => {

@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { PermissionAudit } from "../../permissions/Audit.ts"
+import { Files } from "../../platform/Files.ts"
 import { ShellGrammar } from "../../platform/ShellGrammar.ts"
 import { settingsLayer } from "../Compose.ts"
 import { command } from "../Entry.ts"
@@ -12,7 +13,7 @@ import * as Spec from "../Spec.ts"
 export const explain = command(Spec.permissionsExplain, (values) =>
   Effect.provide(
     Permissions.explain(values),
-    Layer.merge(settingsLayer({ directory: values.directory }), ShellGrammar.layer)
+    Layer.mergeAll(settingsLayer({ directory: values.directory }), ShellGrammar.layer, Files.layer)
   ))
 
 /** @since 0.1.0 @category constructors */
