@@ -12,7 +12,10 @@ import { masked } from "../config/Secrets.ts"
 import { fileOf } from "../config/SettingsWriter.ts"
 import { trackedLocal } from "../config/Tracked.ts"
 import { ExitCode } from "../domain/Failure.ts"
+import { brokenExamples, brokenText, examplesNeedShell, fromConfig } from "../permissions/Rules.ts"
+import type { ShellSource } from "../permissions/Shell.ts"
 import { Environment } from "../platform/Environment.ts"
+import { ShellGrammar } from "../platform/ShellGrammar.ts"
 import { Terminal } from "../platform/Terminal.ts"
 import { usage } from "./Exit.ts"
 import { columns, issueText, print, printJson, soundConfig, stderrStyle } from "./Output.ts"
@@ -144,23 +147,43 @@ export const path = Effect.fn("Cli.config.path")(function*(values: Spec.Values<t
   return ExitCode.done
 })
 
+/** Rules whose own examples contradict them, with which no run starts (reading 7.9). */
+const exampleIssues = (config: ConfigService): Effect.Effect<ReadonlyArray<Issue>, never, ShellGrammar> =>
+  Effect.gen(function*() {
+    const rules = fromConfig(config)
+    const grammar = yield* ShellGrammar
+    const shell = examplesNeedShell(rules)
+      ? yield* Effect.catchAll(grammar.parser, (error) => Effect.succeed<ShellSource>({ missing: error.message }))
+      : undefined
+    return brokenExamples(rules, shell).map((broken): Issue => ({
+      code: "invalid_value",
+      tier: config.all_rules.find((rule) => rule === broken.rule)?.tier ?? "user",
+      ...(broken.rule.file === undefined ? {} : { file: broken.rule.file }),
+      key: `permissions.${broken.rule.tool_pattern}`,
+      line: broken.rule.line ?? null,
+      column: null,
+      message: `${brokenText(broken)}; correct the pattern or the example`
+    }))
+  })
+
 /** Exit code 2 when a tier has errors. @since 0.1.0 @category combinators */
 export const validate = Effect.fn("Cli.config.validate")(function*(values: Spec.Values<typeof Spec.configValidate>) {
   const config = yield* Config
   const terminal = yield* Terminal
   const warnings = [...config.warnings, ...(yield* trackedLocal(config))]
-  const ok = config.errors.length === 0
+  const errors = [...config.errors, ...(yield* exampleIssues(config))]
+  const ok = errors.length === 0
   if (values.json) {
     yield* printJson(
       {
         v: 1,
         ok,
         warnings: warnings.map(withoutFrame),
-        errors: config.errors.map(withoutFrame)
+        errors: errors.map(withoutFrame)
       } satisfies ConfigValidate
     )
   } else {
-    yield* terminal.err(problemsText({ warnings, errors: config.errors }, yield* stderrStyle))
+    yield* terminal.err(problemsText({ warnings, errors }, yield* stderrStyle))
     yield* terminal.err(untrustedNote(config))
     if (ok) yield* print("the settings are valid\n")
   }

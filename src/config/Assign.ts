@@ -22,6 +22,20 @@ const complaint = (before: ReadonlyArray<FoundIssue>, after: ReadonlyArray<Found
   )
 }
 
+/** The text of a number that no double holds, which JSON would write as `null`. */
+const tooLarge = (node: Document.Node, text: string): string | null => {
+  switch (node.type) {
+    case "number":
+      return Number.isFinite(node.value) ? null : /^-?[\w.+-]+/.exec(text.slice(node.offset))?.[0] ?? text
+    case "array":
+      return node.items.map((item) => tooLarge(item, text)).find((found) => found !== null) ?? null
+    case "object":
+      return node.members.map(({ value }) => tooLarge(value, text)).find((found) => found !== null) ?? null
+    default:
+      return null
+  }
+}
+
 /** @since 0.1.0 @category combinators */
 export const assign = (
   tier: Tier,
@@ -41,6 +55,9 @@ export const assign = (
   const json = Document.parse(raw)
   const asText = attempt(raw)
   if (json.root === null) return asText
-  const asJson = attempt(Document.toValue(json.root))
+  const large = tooLarge(json.root, json.text)
+  const asJson: Edited = large === null
+    ? attempt(Document.toValue(json.root))
+    : { problem: `${key}: ${large} is too large a number` }
   return "text" in asJson || "problem" in asText ? asJson : asText
 }

@@ -67,6 +67,12 @@ const place = (rule: TieredRule): string => {
   return tier === "" ? file : `${tier}${file})`
 }
 
+/** What an example says against its rule, without the rule's place. @since 0.1.0 @category encoding */
+export const brokenText = ({ example, expected, rule }: BrokenExample, where = ""): string =>
+  `permission rule ${JSON.stringify(rule.tool_pattern)}${where} ${
+    expected === "match" ? "does not match its example" : "matches what it must not match:"
+  } ${JSON.stringify(example)}`
+
 /** A rule whose own examples say that it does not mean what was meant. @since 0.1.0 @category errors */
 export class PermissionRuleError
   extends Schema.TaggedError<PermissionRuleError>("@hanzo/dev/permissions/PermissionRuleError")("PermissionRuleError", {
@@ -82,11 +88,7 @@ export class PermissionRuleError
   static of(broken: ReadonlyArray<BrokenExample>): PermissionRuleError {
     return new PermissionRuleError({
       reason: "example",
-      details: broken.map(({ example, expected, rule }) =>
-        `permission rule ${JSON.stringify(rule.tool_pattern)}${place(rule)} ${
-          expected === "match" ? "does not match its example" : "matches what it must not match:"
-        } ${JSON.stringify(example)}`
-      )
+      details: broken.map((each) => brokenText(each, place(each.rule)))
     })
   }
 }

@@ -25,6 +25,7 @@ import * as Tiers from "../../src/config/Tiers.ts"
 import { Editor } from "../../src/platform/Editor.ts"
 import { Environment } from "../../src/platform/Environment.ts"
 import { Processes } from "../../src/platform/Processes.ts"
+import { ShellGrammar } from "../../src/platform/ShellGrammar.ts"
 import { type Line, Terminal } from "../../src/platform/Terminal.ts"
 import { inPlace, type Place } from "../config/support.ts"
 import { bench } from "./support.ts"
@@ -56,6 +57,7 @@ const run = <S extends Spec.CommandSpec, R>(
     const layer = Layer.mergeAll(
       Config.layerOf(yield* place.load()),
       Processes.layer,
+      ShellGrammar.layer,
       Terminal.layerTest({
         out,
         err,
@@ -142,6 +144,7 @@ describe("config set and get", () => {
         const table: ReadonlyArray<readonly [argv: ReadonlyArray<string>, err: RegExp]> = [
           [["modle", "x"], /there is no setting "modle"; did you mean "model"/],
           [["max_tokens", "many"], /max_tokens must be a number/],
+          [["max_tokens", "1e400"], /1e400 is too large a number/],
           [["theme.x", "1"], /theme has no key "x"/],
           [["permissions.read", "ALLOW"], /lower case/],
           [["api_key", "sk", "--tier", "project"], /counts only in the user's own settings/]
@@ -204,6 +207,31 @@ describe("config path, validate, schema, show", () => {
           (yield* validate("--json")).out
         )
         assert.deepEqual([document.ok, document.errors.length, document.warnings.length], [false, 1, 1])
+      })
+    ))
+
+  it.effect("7.9 validate checks the examples of rules, as a run does", () =>
+    inPlace((place) =>
+      Effect.gen(function*() {
+        const validate = (...argv: ReadonlyArray<string>) => run(place, Spec.configValidate, argv, ConfigShow.validate)
+        const rule = (match: string, not_match: string) =>
+          `{"permissions": [\n{"tool_pattern": "read", "mode": "allow"},\n{"tool_pattern": "bash(git *)", "mode": "allow", ` +
+          `"match": [${JSON.stringify(match)}], "not_match": [${JSON.stringify(not_match)}]}]}`
+        yield* place.write(place.user, rule("git log && git show", "git log; rm x"))
+        assert.strictEqual((yield* validate()).code, 0)
+        yield* place.write(place.user, rule("git log; rm x", "git show"))
+        const text = yield* validate()
+        assert.strictEqual(text.code, 2)
+        assert.strictEqual(text.out, "")
+        assert.include(
+          text.err,
+          `error: ${place.user}:3:1: permission rule "bash(git *)" does not match its example "git log; rm x"`
+        )
+        assert.include(text.err, `matches what it must not match: "git show"`)
+        const document = yield* Schema.decodeUnknown(Schema.parseJson(Schemas.ConfigValidate))(
+          (yield* validate("--json")).out
+        )
+        assert.deepEqual([document.ok, document.errors.map(({ line }) => line)], [false, [3, 3]])
       })
     ))
 

@@ -6,6 +6,7 @@ import { Trust } from "../../config/Trust.ts"
 import { AtomicFile } from "../../platform/AtomicFile.ts"
 import { Editor } from "../../platform/Editor.ts"
 import { Files } from "../../platform/Files.ts"
+import { ShellGrammar } from "../../platform/ShellGrammar.ts"
 import { Processes } from "../../platform/Processes.ts"
 import { settingsLayer } from "../Compose.ts"
 import * as ConfigEdit from "../ConfigEdit.ts"
@@ -17,7 +18,7 @@ import * as TrustQuestion from "../TrustQuestion.ts"
 const layer = (directory: string | undefined) =>
   Layer.mergeAll(SettingsWriter.layer, Trust.layer).pipe(
     Layer.provide(Layer.merge(AtomicFile.layer, Files.layer)),
-    Layer.merge(Layer.mergeAll(settingsLayer({ directory }), Processes.layer, Editor.layer))
+    Layer.merge(Layer.mergeAll(settingsLayer({ directory }), Processes.layer, Editor.layer, ShellGrammar.layer))
   )
 
 /** @since 0.1.0 @category constructors */
