@@ -63,7 +63,8 @@ export const questionText = (config: Settings, style: Style): string => {
   parts.push(
     "",
     "Trust covers exactly this; any change of it asks again. Scripts and programs behind these commands are not covered:",
-    "whoever changes such a file changes what runs. The agent itself cannot write them.",
+    "whoever changes such a file changes what runs. The files it can tell from these lines are write-protected; a line that",
+    "computes what it runs is your own affair.",
     ""
   )
   return parts.join("\n")

@@ -12,6 +12,7 @@ import type { FilesService } from "../platform/Files.ts"
 import { invalidPath, isWithin } from "./CheckPath.ts"
 import { credentialPlaces } from "./Places.ts"
 import { type ActiveCommands, programCandidates } from "./Programs.ts"
+import { programFiles } from "./ProgramFiles.ts"
 import type { SandboxSettings } from "./Settings.ts"
 
 /** Canonical paths. @since 0.1.0 @category models */
@@ -86,6 +87,11 @@ export const territory = (input: TerritoryInput): Effect.Effect<Territory> => {
       { concurrency: 8 }
     )
 
+    const told = yield* programFiles({ root, home: dirs.home, files, path }, input.commands)
+    named.push(...told.named)
+    warnings.push(...told.warnings)
+    const programs = (yield* all(told.named)).filter((at) => isWithin(root, at, path.sep))
+
     const home = dirs.home
     const config_home = (yield* canonical(dirs.config)) ?? dirs.config
     const settingsNamed = [
@@ -100,7 +106,7 @@ export const territory = (input: TerritoryInput): Effect.Effect<Territory> => {
       workspace: root,
       roots,
       config_home,
-      always_protected: [config_home, ...settingsFiles, ...candidates.filter((one) => one !== null)],
+      always_protected: [config_home, ...settingsFiles, ...candidates.filter((one) => one !== null), ...programs],
       named: [dirs.config, ...settingsNamed, path.join(root, ".hanzo"), ...named],
       // A place that was allowed by name is the user's choice, the settings directory never.
       credentials: [

@@ -30,6 +30,7 @@ import { controlSockets } from "./Places.ts"
 import { isVisible, type Place, plan } from "./Plan.ts"
 import { expandPath, territory } from "./Policy.ts"
 import { type ActiveCommands, commandsOf } from "./Programs.ts"
+import { linkRefusal, linkWarning, replaceableLinks } from "./Replaceable.ts"
 import { type SandboxSettings, settle } from "./Settings.ts"
 import { wrap } from "./Wrap.ts"
 
@@ -84,10 +85,6 @@ export interface SandboxOptions {
   readonly resolve?: (host: string) => Promise<ReadonlyArray<string>>
   readonly mayConnect?: (address: string) => boolean
 }
-
-const linkWarning = (link: string): string =>
-  `${link} is a symbolic link to a protected place: no command runs in a kernel sandbox while it is there; with path ` +
-  "checks alone commands could replace it"
 
 const make = (options: SandboxOptions) =>
   Effect.gen(function*() {
@@ -157,7 +154,8 @@ const make = (options: SandboxOptions) =>
         const { kind, path: at } = yield* files.canonical(expandPath(given, land.workspace, dirs.home, path))
         if (operation === "write") {
           // Whoever writes through a link that stands in a protected place decides what is found there.
-          for (const link of yield* linksOnWay([expandPath(given, land.workspace, dirs.home, path)])) {
+          const links = yield* linksOnWay([expandPath(given, land.workspace, dirs.home, path)])
+          for (const link of links) {
             const verdict = judge(pathPolicy, { path: link, kind: "file", links: 1 }, operation)
             if (!verdict.allowed && verdict.rule === "protected") return verdict
           }
@@ -182,28 +180,16 @@ const make = (options: SandboxOptions) =>
 
     const closing = yield* makeClosing(path)
 
-    /**
-     * Links that lead to protected places and lie where commands may write. Nothing can be mounted over a link, so that a
-     * command could put something else there.
-     */
     const replaceable: Effect.Effect<ReadonlyArray<string>> = Effect.gen(function*() {
       if (settings.mode === "off") return []
       const { git, gitRoots, land, wholeWorkspace } = yield* surveyed
-      const repository = wholeWorkspace ? yield* closing.exclusively(git) : null
-      const named = [...land.named, ...(repository?.named ?? [])]
-      for (const root of [...land.roots, workspace.cwd]) {
-        named.push(path.join(root, ".hanzo"), path.join(root, ".git", "hooks"), path.join(root, ".git", "config"))
-      }
-      const links = (yield* linksOnWay(named)).filter((link) =>
-        [...land.roots, ...gitRoots].some((root) => link !== root && isWithin(root, link, path.sep))
-      )
-      // In a directory that is closed as a whole nothing can be replaced.
-      const closed = [
-        land.config_home,
-        ...[...land.roots, workspace.cwd].map((root) => path.join(root, ".hanzo")),
-        ...(repository?.protected ?? []).map((place) => place.path)
-      ]
-      return links.filter((link) => !closed.some((at) => at !== link && isWithin(at, link, path.sep)))
+      return yield* replaceableLinks({
+        land,
+        cwd: workspace.cwd,
+        git: wholeWorkspace ? yield* closing.exclusively(git) : null,
+        git_roots: gitRoots,
+        path
+      })
     })
 
     const refusal: SandboxService["refusal"] = Effect.gen(function*() {
@@ -219,21 +205,16 @@ const make = (options: SandboxOptions) =>
       const [link] = method === null ? [] : yield* replaceable
       return link === undefined
         ? null
-        : `${link} is a symbolic link to a protected place (rule protected), and a command could replace the link; ` +
-          "put a plain file or directory in its place, or name what it leads to"
+        : linkRefusal(link)
     })
 
     const status: SandboxService["status"] = Effect.gen(function*() {
       const { gitAtStart, gitRoots, land } = yield* surveyed
+      const links = yield* replaceable
       const common = {
         requested_mode: settings.requested_mode,
         effective_mode: settings.mode,
-        warnings: [
-          ...settings.warnings,
-          ...land.warnings,
-          ...gitAtStart.warnings,
-          ...(yield* replaceable).map(linkWarning)
-        ],
+        warnings: [...settings.warnings, ...land.warnings, ...gitAtStart.warnings, ...links.map(linkWarning)],
         write_roots: [...land.roots, ...gitRoots]
       }
       if (settings.mode === "off") {
@@ -322,13 +303,21 @@ const make = (options: SandboxOptions) =>
 
     const wrapSpawn: SandboxService["wrapSpawn"] = (input, policy = {}) =>
       Effect.gen(function*() {
-        if (settings.mode === "off") return input
+        if (settings.mode === "off") {
+          return input
+        }
         const refused = yield* refusal
-        if (refused !== null) return yield* refuse(input, refused)
+        if (refused !== null) {
+          return yield* refuse(input, refused)
+        }
         const { method } = yield* inForce
-        if (method === null) return input
+        if (method === null) {
+          return input
+        }
         // The plain way says it better.
-        if (!(yield* isFound(input)) || (yield* fingerprint([input.cwd])) === "-") return input
+        if (!(yield* isFound(input)) || (yield* fingerprint([input.cwd])) === "-") {
+          return input
+        }
 
         const { git, land, wholeWorkspace } = yield* surveyed
         const own: SandboxFiles = yield* Effect.mapError(sandboxFiles, prepared(input))
@@ -358,7 +347,15 @@ const make = (options: SandboxOptions) =>
               missing: at === land.config_home ? "directory" as const : "file" as const
             }))
           ]
-          return { roots, closed: yield* closing.close(places, roots.map((root) => root.path)) }
+          return {
+            roots,
+            closed: yield* closing.close(
+              places,
+              roots.map((root) =>
+                root.path
+              )
+            )
+          }
         }))
         const inside = roots.map((root) => root.path)
         const made = plan({

@@ -203,6 +203,60 @@ describe("10.2 check_path in mode workspace", () => {
       )
     }))
 
+  const lines: ReadonlyArray<readonly [string, string]> = [
+    ["cd tools && ./h.sh", "tools/h.sh"],
+    ["pushd tools; bash h.sh", "tools/h.sh"],
+    ["bash -c 'cd tools && ./h.sh'", "tools/h.sh"],
+    ["(cd tools; sh h2.sh)", "tools/h2.sh"],
+    ["D=tools; $D/h3.sh", "tools/h3.sh"],
+    ["D=tools; \"${D}/h3.sh\"", "tools/h3.sh"],
+    ["env -C tools ./h.sh", "tools/h.sh"],
+    ["tools/*.sh", "tools/h2.sh"],
+    ["for f in tools/*.sh; do sh $f; done", "tools/h3.sh"],
+    ["\"`pwd`/tools/h.sh\"", "tools/h.sh"],
+    ["$(pwd)/tools/h.sh", "tools/h.sh"],
+    ["find tools -name h.sh -exec sh {} \\;", "tools/h.sh"],
+    ["python3 -m mymod", "mymod.py"],
+    ["python3 -m pack", "pack/__main__.py"],
+    ["npm run check", "package.json"],
+    ["make check", "Makefile"]
+  ]
+  const present = [...new Set(lines.map(([, file]) => file))]
+  for (const [command, file] of lines) {
+    it.scoped(`9.9 the program file behind: ${command}`, () =>
+      sandboxIn(
+        { mode: "workspace" },
+        () =>
+          expectAll([[file, "write", "protected"], ["tools/other.txt", "write", "allowed"], [
+            "free",
+            "write",
+            "allowed"
+          ]]),
+        {
+          settings: { hooks: [{ event: "stop", command }] },
+          rootAs: (root) => {
+            for (const one of [...present, "tools/other.txt"]) {
+              fs.mkdirSync(path.dirname(path.join(root, one)), { recursive: true })
+              fs.writeFileSync(path.join(root, one), "")
+            }
+            return root
+          }
+        }
+      ))
+  }
+
+  it.scoped("9.9 the status says which hook computes what it runs", () =>
+    sandboxIn({ mode: "workspace" }, () =>
+      Effect.gen(function*() {
+        const { warnings } = yield* Effect.flatMap(Sandbox, (sandbox) => sandbox.status)
+        assert.deepStrictEqual(
+          warnings.filter((one) => one.includes("computes what it runs")).map((one) => one.slice(0, 21)),
+          ["the command of hook 2"]
+        )
+      }), {
+      settings: { hooks: [{ event: "stop", command: "./h.sh" }, { event: "stop", command: "eval \"$X\"" }] }
+    }))
+
   it.scoped("9.9 programs of hooks, MCP and language servers, also as arguments", () =>
     sandboxIn({ mode: "workspace" }, () =>
       expectAll([
