@@ -36,7 +36,13 @@ export const credentialPlaces: ReadonlyArray<string> = [
   ".my.cnf",
   ".boto",
   ".s3cfg",
-  ".vault-token"
+  ".vault-token",
+  ".codex/auth.json",
+  ".claude.json",
+  ".m2/settings.xml",
+  ".gradle/gradle.properties",
+  ".gem/credentials",
+  ".terraformrc"
 ]
 
 /**

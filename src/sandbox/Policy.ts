@@ -102,6 +102,8 @@ export const territory = (input: TerritoryInput): Effect.Effect<Territory> => {
     ]
     const settingsFiles = yield* all(settingsNamed)
     const credentials = yield* all(credentialPlaces.map((place) => path.join(home, place)))
+    // Sessions hold what was said and read in all projects, the record of permissions is not the agent's to see.
+    const records = yield* all([dirs.data, path.join(dirs.state, "audit")])
     return {
       workspace: root,
       roots,
@@ -111,6 +113,7 @@ export const territory = (input: TerritoryInput): Effect.Effect<Territory> => {
       // A place that was allowed by name is the user's choice, the settings directory never.
       credentials: [
         config_home,
+        ...records,
         ...credentials.filter((place) =>
           settings.mode !== "allowlist" || !roots.some((one) => isWithin(place, one, path.sep))
         )

@@ -275,6 +275,27 @@ for (const user of users) {
         }
       })
 
+      it("more keys, our own sessions and the record of permissions are not to be seen", async () => {
+        const at = open("records", { git: false })
+        const secrets = [
+          "home/.codex/auth.json",
+          "home/.claude.json",
+          "home/.m2/settings.xml",
+          "home/.gradle/gradle.properties",
+          "home/.gem/credentials",
+          "home/.terraformrc",
+          "data/sessions.db",
+          "state/audit/permissions.jsonl"
+        ]
+        for (const secret of [...secrets, "state/tool-output/x"]) {
+          fs.mkdirSync(path.dirname(path.join(at.base, secret)), { recursive: true })
+          fs.writeFileSync(path.join(at.base, secret), "SECRET")
+        }
+        own(user.uid, at.base)
+        const { answers } = await run(at, [...secrets, "state/tool-output/x"].map((secret) => `cat "$W/../${secret}"`))
+        assert.deepStrictEqual(answers.map((answer) => answer.stdout), [...secrets.map(() => ""), "SECRET"])
+      })
+
       it("the home directory as workspace: keys and settings stay closed", async () => {
         const at = open("home", { git: false })
         const home = path.join(at.base, "home")
