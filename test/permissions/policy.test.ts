@@ -35,6 +35,14 @@ describe("a rule list (7.1)", () => {
     assert.strictEqual(policy(["bash(*)", "allow"]).evaluate("bash").mode, "prompt")
   })
 
+  it("a deny of write says nothing about other tools, one of every tool does (7.5)", () => {
+    const allow = ["read", "write", "edit", "apply_patch"].map((tool) => [tool, "allow"] as const)
+    const modes = (pattern: string) =>
+      allow.map(([tool]) => policy([pattern, "deny"], ...allow).evaluate(tool, "secret/key").mode)
+    assert.deepStrictEqual(modes("write(secret/*)"), ["allow", "deny", "allow", "allow"])
+    assert.deepStrictEqual(modes("*(secret/*)"), ["deny", "deny", "deny", "deny"])
+  })
+
   it("paths and addresses are matched as text (7.5)", () => {
     const p = policy(["write(src/*)", "allow"], ["fetch(https://example.com/*)", "allow"])
     assert.strictEqual(p.evaluate("write", "src/a/b.ts").mode, "allow")
