@@ -16,7 +16,10 @@ export interface LocalStop {
   readonly hit: () => boolean
 }
 
-/** The earliest sequence in a text; of two that begin at the same place the first given. */
+/**
+ * The sequence that is complete first, as a provider that reads on character by character would see it; of two that end at
+ * the same place the longer one. So the answer does not depend on how the text was cut into pieces.
+ */
 const earliest = (
   text: string,
   sequences: ReadonlyArray<string>
@@ -24,7 +27,10 @@ const earliest = (
   let found: { readonly at: number; readonly sequence: string } | null = null
   for (const sequence of sequences) {
     const at = text.indexOf(sequence)
-    if (at !== -1 && (found === null || at < found.at)) found = { at, sequence }
+    if (at === -1) continue
+    const end = at + sequence.length
+    const best = found === null ? Infinity : found.at + found.sequence.length
+    if (end < best || (end === best && at < (found?.at ?? 0))) found = { at, sequence }
   }
   return found
 }

@@ -52,19 +52,24 @@ describe("LocalStop", () => {
     ([pieces, sequences]) => {
       const whole = pieces.join("")
       const { hit, out } = run(answer(pieces), sequences)
-      const places = sequences.map((sequence) => whole.indexOf(sequence)).filter((at) => at !== -1)
-      const expected = places.length === 0 ? whole : whole.slice(0, Math.min(...places))
-      assert.strictEqual(hit, places.length > 0)
+      // Read on character by character: the first place where the text so far ends with a sequence, the longest of them.
+      const end = Array.from({ length: whole.length }, (_, i) => i + 1).find((length) =>
+        sequences.some((sequence) => whole.slice(0, length).endsWith(sequence))
+      )
+      const read = whole.slice(0, end)
+      const longest = Math.max(0, ...sequences.filter((sequence) => read.endsWith(sequence)).map((s) => s.length))
+      const expected = end === undefined ? whole : read.slice(0, read.length - longest)
+      assert.strictEqual(hit, end !== undefined)
       assert.strictEqual(textOf(out), expected)
       assert.strictEqual(outputText(out), expected)
       assert.deepStrictEqual(out.map((event) => event.sequence_number), out.map((_, i) => i))
-      const end = out.at(-1)
-      if (end?.type === "response.completed") {
-        assert.strictEqual(end.response.stop?.reason, hit ? "stop_sequence" : "end_turn")
-        if (hit) assert.isTrue(whole.startsWith(expected + (end.response.stop?.sequence ?? "?")))
+      const last = out.at(-1)
+      if (last?.type === "response.completed") {
+        assert.strictEqual(last.response.stop?.reason, hit ? "stop_sequence" : "end_turn")
+        if (hit) assert.isTrue(whole.startsWith(expected + (last.response.stop?.sequence ?? "?")))
       }
       const done = out.flatMap((event) => event.type === "response.output_item.done" ? [event.item] : [])
-      assert.deepStrictEqual(end?.type === "response.completed" ? end.response.output : null, done)
+      assert.deepStrictEqual(last?.type === "response.completed" ? last.response.output : null, done)
     },
     { fastCheck: { numRuns: 500 } }
   )
