@@ -86,8 +86,8 @@ const ascii = "the quick brown fox "
 const mixed = "naïve Größe 漢字 👍 "
 
 /**
- * In large reads of text that is not ASCII both spend their time in the platform's decoder; there the goal is to be no
- * slower than a quarter.
+ * In large reads of text that is not ASCII both spend their time in the platform's decoder; the goal is the same there: to
+ * be faster. It is not met yet.
  *
  * @since 0.1.0
  * @category constructors
@@ -98,6 +98,6 @@ export const run = async (): Promise<ReadonlyArray<BenchResult>> => [
   against("ASCII", 16_384, 3000, ascii, 1.5),
   against("mixed scripts", 1, 20, mixed, 2.5),
   against("mixed scripts", 64, 300, mixed, 1.2),
-  against("mixed scripts", 16_384, 3000, mixed, 0.75),
+  against("mixed scripts", 16_384, 3000, mixed, 1),
   ...scaling()
 ]
