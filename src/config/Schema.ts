@@ -211,17 +211,30 @@ export const LspConfig = Schema.Struct({
 /** @since 0.1.0 @category models */
 export type LspConfig = typeof LspConfig.Type
 
-/** Where a login goes (readings 6.11, 13.3): an `issuer` with discovery, or endpoints. @since 0.1.0 @category schemas */
+/**
+ * Where a login goes and as whom (readings 6.11, 13.3): an `issuer` with discovery, or endpoints. `flow` is how: `code`
+ * with a browser, `device` by a code typed elsewhere (RFC 8628), `device_json` the variant of it that speaks JSON and
+ * ends in a code to exchange; it needs the three other `device_*` keys.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
 export const AuthProviderConfig = Schema.Struct({
   issuer: Schema.optional(name),
+  flow: Schema.optional(Schema.Literal("code", "device", "device_json")),
   authorization_endpoint: Schema.optional(name),
   token_endpoint: Schema.optional(name),
   device_authorization_endpoint: Schema.optional(name),
+  device_poll_endpoint: Schema.optional(name),
+  device_verification_uri: Schema.optional(name),
+  device_redirect_uri: Schema.optional(name),
   pushed_authorization_request_endpoint: Schema.optional(name),
   revocation_endpoint: Schema.optional(name),
   client_id: Schema.optional(name),
   client_secret_env: Schema.optional(name),
   scopes: Schema.optional(texts),
+  resource: Schema.optional(name),
+  authorization_parameters: Schema.optional(textByName),
   redirect_host: Schema.optional(Schema.Literal("127.0.0.1", "localhost")),
   redirect_port: Schema.optional(port)
 })
