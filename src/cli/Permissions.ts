@@ -8,7 +8,8 @@ import * as Effect from "effect/Effect"
 import { line } from "../codec/TerminalText.ts"
 import { ExitCode } from "../domain/Failure.ts"
 import { Workspace } from "../domain/Workspace.ts"
-import { PermissionAudit } from "../permissions/Audit.ts"
+import { type AuditRecord, PermissionAudit } from "../permissions/Audit.ts"
+import type { StepRecord } from "../permissions/Steps.ts"
 import * as Explain from "../permissions/Explain.ts"
 import type { PolicyOptions } from "../permissions/Policy.ts"
 import { fromConfig } from "../permissions/Rules.ts"
@@ -104,6 +105,68 @@ const since = (text: string): Effect.Effect<number, CliExit> =>
       : Effect.succeed(found)
   })
 
+/** `sandbox allowed (workspace, bubblewrap)`, `run ok (12 ms)`. */
+const stepText = (step: StepRecord): string => {
+  switch (step.step) {
+    case "hook": {
+      const which = step.hook === null ? "" : ` ${step.hook}`
+      const took = step.duration_ms === null ? "" : ` (${step.duration_ms} ms)`
+      return `${step.event === "pre_tool_use" ? "pre hook" : "post hook"}${which} ${step.decision}${took}`
+    }
+    case "sandbox": {
+      const rule = step.rule === null ? "" : `, rule ${line(step.rule, 60)}`
+      const mode = step.sandbox_mode === null || step.sandbox_mode === step.enforcement ? "" : `${step.sandbox_mode}, `
+      return `sandbox ${step.decision} (${mode}${step.enforcement}${rule})`
+    }
+    case "run":
+      return `run ${step.outcome} (${step.duration_ms} ms)`
+  }
+}
+
+const callOf = ({ call_id, session_id }: { readonly call_id: string; readonly session_id: string }): string =>
+  JSON.stringify([session_id, call_id])
+
+/** One row an evaluation; below the last of a call what became of it, in one line. @since 0.1.0 @category encoding */
+export const auditText = (records: ReadonlyArray<AuditRecord>, steps: ReadonlyArray<StepRecord>): string => {
+  const byCall = new Map<string, Array<StepRecord>>()
+  for (const step of steps) {
+    const same = byCall.get(callOf(step))
+    if (same === undefined) byCall.set(callOf(step), [step])
+    else same.push(step)
+  }
+  const last = new Map(records.map((record, index) => [callOf(record), index]))
+  // Evaluations that are older than what was asked for, or than the record.
+  const orphans = [...byCall.entries()].filter(([call]) => !last.has(call))
+  const when = (timestamp: string): string => timestamp.slice(0, 19).replace("T", " ")
+  const rows = [
+    ...orphans.map(([, own]) => {
+      const [first] = own
+      return first === undefined
+        ? []
+        : [when(first.timestamp), "-", line(first.tool_name, 80), "-", "-", line(first.session_id, 60), ""]
+    }),
+    ...records.map((each) => [
+      when(each.timestamp),
+      each.mode,
+      line(each.tool_name, 80),
+      line(each.decided_by, 60),
+      each.rule_matched === null
+        ? "-"
+        : line(each.tier === null ? each.rule_matched : `${each.rule_matched} (${each.tier})`, 120),
+      line(each.session_id, 60),
+      line(each.reason ?? "", 160)
+    ])
+  ]
+  const below = [
+    ...orphans.map(([call]) => call),
+    ...records.map((record, index) => last.get(callOf(record)) === index ? callOf(record) : "")
+  ]
+  return columns(rows).split("\n").map((row, index) => {
+    const own = byCall.get(below[index] ?? "")
+    return own === undefined ? row : `${row}\n    ${own.map(stepText).join(" > ")}`
+  }).join("\n")
+}
+
 /** @since 0.1.0 @category combinators */
 export const audit = Effect.fn("Cli.permissions.audit")(function*(values: Spec.Values<typeof Spec.permissionsAudit>) {
   const record = yield* PermissionAudit
@@ -115,25 +178,20 @@ export const audit = Effect.fn("Cli.permissions.audit")(function*(values: Spec.V
     }),
     (error) => failed(error.message)
   )
-  const records = content.records.filter(({ session_id }) => session_id.startsWith(values.session ?? ""))
+  const ofSession = ({ session_id }: { readonly session_id: string }): boolean =>
+    session_id.startsWith(values.session ?? "")
+  const records = content.records.filter(ofSession)
+  const steps = content.steps.filter(ofSession)
   if (values.json) {
-    yield* printJson({ v: 1, file: record.file, records, broken: content.broken } satisfies PermissionsAudit)
+    yield* printJson({ v: 1, file: record.file, records, steps, broken: content.broken } satisfies PermissionsAudit)
     return ExitCode.done
   }
   if (content.broken > 0) {
     yield* terminal.err(`${content.broken} lines of ${line(record.file, 500)} cannot be read and are left out\n`)
   }
-  if (records.length === 0) yield* terminal.err(`nothing is recorded in ${line(record.file, 500)} for that\n`)
-  yield* print(columns(records.map((each) => [
-    each.timestamp.slice(0, 19).replace("T", " "),
-    each.mode,
-    line(each.tool_name, 80),
-    line(each.decided_by, 60),
-    each.rule_matched === null
-      ? "-"
-      : line(each.tier === null ? each.rule_matched : `${each.rule_matched} (${each.tier})`, 120),
-    line(each.session_id, 60),
-    line(each.reason ?? "", 160)
-  ])))
+  if (records.length === 0 && steps.length === 0) {
+    yield* terminal.err(`nothing is recorded in ${line(record.file, 500)} for that\n`)
+  }
+  yield* print(auditText(records, steps))
   return ExitCode.done
 })

@@ -10,6 +10,7 @@ import { Message, Part } from "../domain/Message.ts"
 import { JsonObject } from "../domain/Tool.ts"
 import { Usage } from "../domain/Usage.ts"
 import { AuditRecord } from "../permissions/Audit.ts"
+import { StepRecord } from "../permissions/Steps.ts"
 
 const IsolationMode = Schema.Literal("off", "workspace", "allowlist")
 
@@ -236,7 +237,8 @@ export const HooksTest = Schema.Struct({
 export type HooksTest = typeof HooksTest.Type
 
 /**
- * `permissions audit --json`: what was decided, the oldest first. `broken` lines of the record could not be read.
+ * `permissions audit --json`: what was decided, the oldest first, and what became of the calls that were allowed: the steps
+ * of one call (`session_id`, `call_id`) in the order in which they happened. `broken` lines of the record could not be read.
  *
  * @since 0.1.0
  * @category schemas
@@ -245,6 +247,7 @@ export const PermissionsAudit = Schema.Struct({
   v,
   file: Schema.String,
   records: Schema.Array(AuditRecord),
+  steps: Schema.Array(StepRecord),
   broken: Schema.Number
 })
 /** @since 0.1.0 @category models */

@@ -7,6 +7,7 @@
 import * as Schema from "effect/Schema"
 import { ReasoningReplay } from "./Message.ts"
 import { PermissionMode, RunPermissionMode } from "./Permission.ts"
+import { SandboxDecision, SandboxEnforcement, SandboxMode } from "./SandboxRuling.ts"
 import { JsonObject, ToolResult } from "./Tool.ts"
 import { Usage } from "./Usage.ts"
 
@@ -50,10 +51,23 @@ export const ItemCompleted = event("item.completed", {
 })
 /** What the broken attempt had shown is void; none of its tool calls has run. @since 0.1.0 @category schemas */
 export const ItemWithdrawn = event("item.withdrawn", { item_ids: Schema.Array(Schema.String), reason: Schema.String })
-/** @since 0.1.0 @category schemas */
+/** The call begins its way through permissions, hooks and sandbox; `tool.ran` says that it came out. @since 0.1.0 @category schemas */
 export const ToolStarted = event("tool.started", { call_id: Schema.String, tool: Schema.String, input: JsonObject })
 /** Live output of a running tool, in the order it came. @since 0.1.0 @category schemas */
 export const ToolOutput = event("tool.output", { call_id: Schema.String, text: Schema.String })
+/**
+ * The tool itself has ended, by its own end: after `sandbox.decided` and all `tool.output`, before the hooks that follow.
+ * Without it the tool did not run, or was interrupted. `duration_ms` is the tool's alone.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const ToolRan = event("tool.ran", {
+  call_id: Schema.String,
+  tool: Schema.String,
+  outcome: Schema.Literal("ok", "error"),
+  duration_ms: Schema.Number
+})
 /** The settlement: exactly one for every `tool.started`. @since 0.1.0 @category schemas */
 export const ToolCompleted = event("tool.completed", {
   call_id: Schema.String,
@@ -85,6 +99,24 @@ export const HookCompleted = event("hook.completed", {
   decision: Schema.Literal("allow", "deny", "error"),
   reason: Schema.String,
   duration_ms: Schema.Number
+})
+/**
+ * The last look before the tool, after the permissions and the hooks before it; `allowed` is followed by the run. `mode`
+ * is null where no sandbox has answered. Of a refusal `rule` and `reason` are known; `path` is the canonical path, if
+ * it was for one.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const SandboxDecided = event("sandbox.decided", {
+  call_id: Schema.String,
+  tool: Schema.String,
+  decision: SandboxDecision,
+  enforcement: SandboxEnforcement,
+  mode: Schema.NullOr(SandboxMode),
+  path: Schema.NullOr(Schema.String),
+  rule: Schema.NullOr(Schema.String),
+  reason: Schema.NullOr(Schema.String)
 })
 /** A wait before the next attempt, announced before it begins. @since 0.1.0 @category schemas */
 export const Retry = event("retry", {
@@ -135,10 +167,12 @@ export const AgentEventBody = Schema.Union(
   ItemWithdrawn,
   ToolStarted,
   ToolOutput,
+  ToolRan,
   ToolCompleted,
   PermissionAsked,
   PermissionDecided,
   HookCompleted,
+  SandboxDecided,
   Retry,
   Compaction,
   UsageReported,

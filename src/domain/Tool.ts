@@ -65,7 +65,8 @@ export const resultText = ({ error, is_error, output }: ToolResult): string =>
 
 /**
  * What a call knows of the run it belongs to. `report` takes the events that happen inside a call (`tool.output`,
- * `permission.asked`, `permission.decided`, `hook.completed`); it never fails and applies back-pressure.
+ * `permission.asked`, `permission.decided`, `hook.completed`, `sandbox.decided`, `tool.ran`); it never fails and applies
+ * back-pressure.
  *
  * @since 0.1.0
  * @category models

@@ -1,6 +1,7 @@
 /**
  * The record of every evaluation (reading 7.8): one JSON line each in `<state>/audit/permissions.jsonl`. It names the tool,
- * the rule and who decided, never what the tool was given.
+ * the rule and who decided, never what the tool was given. The further steps of a call that was let through follow as lines
+ * of their own.
  *
  * @since 0.1.0
  */
@@ -17,16 +18,18 @@ import { PermissionMode } from "../domain/Permission.ts"
 import { AppendLog } from "../platform/AppendLog.ts"
 import { Dirs } from "../platform/Dirs.ts"
 import { FileError } from "../platform/FileError.ts"
+import { type CallStep, type StepCall, StepRecord } from "./Steps.ts"
 
 /**
  * `decided_by`: `rule`, `default`, `session`, `user`, `prompter:NAME`, `mode` or `no_prompter`. `timestamp` is RFC 3339 in
- * UTC. A prompt gives two records with one `call_id`: the evaluation and the decision.
+ * UTC. A prompt gives two records with one `call_id`: the evaluation and the decision. Records of old have no `step`.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const AuditRecord = Schema.Struct({
   timestamp: Schema.String,
+  step: Schema.optional(Schema.Literal("permission")),
   tool_name: Schema.String,
   mode: PermissionMode,
   rule_matched: Schema.NullOr(Schema.String),
@@ -38,6 +41,9 @@ export const AuditRecord = Schema.Struct({
 })
 /** @since 0.1.0 @category models */
 export type AuditRecord = typeof AuditRecord.Type
+
+/** What is recorded of an evaluation, but for its time. @since 0.1.0 @category models */
+export type AuditEntry = Omit<AuditRecord, "timestamp" | "step">
 
 /** @since 0.1.0 @category models */
 export interface AuditFilter {
@@ -52,6 +58,8 @@ export interface AuditFilter {
 export interface AuditContent {
   /** The oldest first. */
   readonly records: ReadonlyArray<AuditRecord>
+  /** In the order of the file; those of one call in the order in which they happened. */
+  readonly steps: ReadonlyArray<StepRecord>
   /** Lines that are no record. */
   readonly broken: number
 }
@@ -60,7 +68,9 @@ export interface AuditContent {
 export interface PermissionAuditService {
   readonly file: string
   /** Writes the record with the time of the clock. */
-  readonly record: (entry: Omit<AuditRecord, "timestamp">) => Effect.Effect<void, FileError>
+  readonly record: (entry: AuditEntry) => Effect.Effect<void, FileError>
+  /** Writes what became of a call, all of it at once. */
+  readonly recordSteps: (call: StepCall, steps: ReadonlyArray<CallStep>) => Effect.Effect<void, FileError>
   readonly read: (filter?: AuditFilter) => Effect.Effect<AuditContent, FileError>
 }
 
@@ -70,29 +80,42 @@ export const maxBytes = 10 * 1024 * 1024
 /** The current file and those before it. @since 0.1.0 @category constants */
 export const maxFiles = 5
 
-const decode = Schema.decodeUnknownEither(Schema.parseJson(AuditRecord))
+const decode = Schema.decodeUnknownEither(Schema.parseJson(Schema.Union(AuditRecord, StepRecord)))
 const encode = Schema.encodeSync(Schema.parseJson(AuditRecord))
 
 /** @since 0.1.0 @category combinators */
-export const matchesFilter = (record: AuditRecord, filter: AuditFilter): boolean =>
+export const matchesFilter = (
+  record: Pick<AuditRecord, "session_id" | "tool_name" | "timestamp">,
+  filter: AuditFilter
+): boolean =>
   (filter.session_id === undefined || record.session_id === filter.session_id) &&
   (filter.tool === undefined || fnmatchcase(record.tool_name, filter.tool)) &&
   (filter.since === undefined || Date.parse(record.timestamp) >= filter.since)
 
+const isStep = (record: AuditRecord | StepRecord): record is StepRecord =>
+  record.step !== undefined && record.step !== "permission"
+
 const select = (lines: ReadonlyArray<string>, filter: AuditFilter): AuditContent => {
   const records: Array<AuditRecord> = []
+  const steps: Array<StepRecord> = []
   let broken = 0
   for (const line of lines) {
     const decoded = decode(line)
     if (Either.isLeft(decoded)) broken++
-    else if (matchesFilter(decoded.right, filter)) records.push(decoded.right)
+    else if (!matchesFilter(decoded.right, filter)) continue
+    else if (isStep(decoded.right)) steps.push(decoded.right)
+    else records.push(decoded.right)
   }
-  return { records, broken }
+  return { records, steps, broken }
 }
 
-const stamped = (entry: Omit<AuditRecord, "timestamp">): Effect.Effect<AuditRecord> =>
+const iso = (at: number): string => DateTime.formatIso(DateTime.unsafeMake(at))
+
+// Each field by name: what else an entry may carry is not written.
+const stamped = (entry: AuditEntry): Effect.Effect<AuditRecord> =>
   Effect.map(Clock.currentTimeMillis, (now) => ({
-    timestamp: DateTime.formatIso(DateTime.unsafeMake(now)),
+    timestamp: iso(now),
+    step: "permission",
     tool_name: entry.tool_name,
     mode: entry.mode,
     rule_matched: entry.rule_matched,
@@ -102,6 +125,24 @@ const stamped = (entry: Omit<AuditRecord, "timestamp">): Effect.Effect<AuditReco
     call_id: entry.call_id,
     tier: entry.tier
   }))
+
+const stampedStep = ({ call_id, session_id, tool_name }: StepCall, step: CallStep): StepRecord => {
+  const timestamp = iso(step.at)
+  switch (step.step) {
+    case "hook": {
+      const { decision, duration_ms, event, hook } = step
+      return { timestamp, step: "hook", tool_name, session_id, call_id, event, hook, decision, duration_ms }
+    }
+    case "sandbox": {
+      const { decision, enforcement, rule, sandbox_mode } = step
+      return { timestamp, step: "sandbox", tool_name, session_id, call_id, decision, enforcement, sandbox_mode, rule }
+    }
+    case "run": {
+      const { duration_ms, outcome } = step
+      return { timestamp, step: "run", tool_name, session_id, call_id, outcome, duration_ms }
+    }
+  }
+}
 
 /** @since 0.1.0 @category services */
 export class PermissionAudit
@@ -113,13 +154,14 @@ export class PermissionAudit
       const log = yield* AppendLog
       const { state } = yield* Dirs
       const file = `${state}/audit/permissions.jsonl`
+      const append = (line: string) => log.append({ file, line, max_bytes: maxBytes, max_files: maxFiles })
       return {
         file,
-        record: (entry) =>
-          Effect.flatMap(
-            stamped(entry),
-            (record) => log.append({ file, line: encode(record), max_bytes: maxBytes, max_files: maxFiles })
-          ),
+        record: (entry) => Effect.flatMap(stamped(entry), (record) => append(encode(record))),
+        recordSteps: (call, steps) =>
+          steps.length === 0
+            ? Effect.void
+            : append(steps.map((step) => JSON.stringify(stampedStep(call, step))).join("\n")),
         read: (filter = {}) => Effect.map(log.read(file, maxFiles), (lines) => select(lines, filter))
       }
     })
@@ -134,17 +176,25 @@ export class PermissionAudit
   static readonly layerMemory = (options: { readonly fails?: boolean } = {}): Layer.Layer<PermissionAudit> =>
     Layer.effect(
       PermissionAudit,
-      Effect.map(Ref.make<ReadonlyArray<AuditRecord>>([]), (kept) => ({
-        file: "memory",
-        record: (entry) =>
+      Effect.map(Ref.make<ReadonlyArray<AuditRecord | StepRecord>>([]), (kept) => {
+        const keep = (records: Effect.Effect<ReadonlyArray<AuditRecord | StepRecord>>) =>
           options.fails === true
             ? Effect.fail(new FileError({ reason: "no_space", operation: "write", path: "memory" }))
-            : Effect.flatMap(stamped(entry), (record) => Ref.update(kept, (records) => [...records, record])),
-        read: (filter = {}) =>
-          Effect.map(Ref.get(kept), (records) => ({
-            records: records.filter((record) => matchesFilter(record, filter)),
-            broken: 0
-          }))
-      }))
+            : Effect.flatMap(records, (more) => Ref.update(kept, (all) => [...all, ...more]))
+        return {
+          file: "memory",
+          record: (entry) => keep(Effect.map(stamped(entry), (record) => [record])),
+          recordSteps: (call, steps) => keep(Effect.succeed(steps.map((step) => stampedStep(call, step)))),
+          read: (filter = {}) =>
+            Effect.map(Ref.get(kept), (all) => {
+              const chosen = all.filter((record) => matchesFilter(record, filter))
+              return {
+                records: chosen.filter((record): record is AuditRecord => !isStep(record)),
+                steps: chosen.filter(isStep),
+                broken: 0
+              }
+            })
+        }
+      })
     )
 }

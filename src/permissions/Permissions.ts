@@ -17,6 +17,7 @@ import { ShellGrammar } from "../platform/ShellGrammar.ts"
 import { PermissionAudit } from "./Audit.ts"
 import * as PermissionsLive from "./PermissionsLive.ts"
 import type { PermissionRuleError } from "./Rules.ts"
+import type { CallStep, StepCall } from "./Steps.ts"
 
 /** What `accept-edits` and `plan` look at. @since 0.1.0 @category models */
 export type ToolKind = "read" | "edit" | "execute" | "network" | "other"
@@ -51,6 +52,11 @@ export interface PermissionsService {
    * loaded it; before that no rule allows one.
    */
   readonly evaluate: (tool_name: string, subject?: string) => Verdict
+  /**
+   * Puts into the record what became of a call that `authorize` has let through; all steps at once, when it has ended.
+   * Never fails: what cannot be written is warned of.
+   */
+  readonly recordSteps: (call: StepCall, steps: ReadonlyArray<CallStep>) => Effect.Effect<void>
 }
 
 /** What the service stands on. @since 0.1.0 @category models */

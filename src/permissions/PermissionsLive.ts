@@ -59,6 +59,12 @@ export const make = Effect.gen(function*() {
   const asking = yield* Effect.makeSemaphore(1)
   const complained = yield* Ref.make(false)
 
+  const unwritten = ({ message }: { readonly message: string }): Effect.Effect<void> =>
+    Effect.flatMap(
+      Ref.getAndSet(complained, true),
+      (before) => before ? Effect.void : Effect.logWarning(`permission decisions are not recorded: ${message}`)
+    )
+
   /** True = written, or it need not be. */
   const record = (
     request: PermissionRequest,
@@ -78,14 +84,7 @@ export const make = Effect.gen(function*() {
       tier: verdict.tier ?? null
     }).pipe(
       Effect.as(true),
-      Effect.catchAll((error) =>
-        Effect.gen(function*() {
-          if (!(yield* Ref.getAndSet(complained, true))) {
-            yield* Effect.logWarning(`permission decisions are not recorded: ${error.message}`)
-          }
-          return !config.config.audit_required
-        })
-      )
+      Effect.catchAll((error) => Effect.as(unwritten(error), !config.config.audit_required))
     )
 
   /** Where the redirections of a line lead; a path that cannot be followed is not known. */
@@ -270,6 +269,7 @@ export const make = Effect.gen(function*() {
 
   const service: PermissionsService = {
     authorize,
+    recordSteps: (call, steps) => Effect.catchAll(audit.recordSteps(call, steps), unwritten),
     evaluate: (tool_name, subject) =>
       tool_name === "bash" && subject !== undefined
         ? policy.judge(analyse(subject, loaded))

@@ -17,7 +17,7 @@ import { type FileError, fromCause } from "./FileError.ts"
 export interface AppendInput {
   /** Absolute. Created with mode 0600, its directories with 0700. */
   readonly file: string
-  /** Without its newline; must hold none. */
+  /** Without its last newline. Several lines, joined by newlines, stay together: one write, one file. */
   readonly line: string
   /** A file that would grow past this many bytes moves aside first. */
   readonly max_bytes: number

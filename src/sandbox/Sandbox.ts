@@ -55,6 +55,22 @@ export interface SpawnPolicy {
   readonly extra_write_roots?: ReadonlyArray<string>
 }
 
+/**
+ * May commands start, and what holds them? `held_by` null: nothing but their own good will (mode `off`, or a system
+ * without means). A refusal's `rule` is `require_enforcement`, `network` or `protected`, with the `path` of a link.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type CommandVerdict =
+  | { readonly allowed: true; readonly held_by: "bubblewrap" | "unshare" | null }
+  | {
+    readonly allowed: false
+    readonly rule: "require_enforcement" | "network" | "protected"
+    readonly path: string | null
+    readonly message: string
+  }
+
 /** @since 0.1.0 @category models */
 export interface SandboxService {
   readonly settings: SandboxSettings
@@ -66,6 +82,8 @@ export interface SandboxService {
   readonly refusedHost: (host: string, port: number) => string | null
   /** Probes the kernel at the first call. */
   readonly status: Effect.Effect<SandboxStatus>
+  /** May commands start, and what holds them? Asks anew each time whether a protected place has become a link. */
+  readonly judgeCommands: Effect.Effect<CommandVerdict>
   /** Why no command may start; null = they may. */
   readonly refusal: Effect.Effect<string | null>
   /** One paragraph for the model on what is enforced; null in mode off. */
@@ -192,21 +210,37 @@ const make = (options: SandboxOptions) =>
       })
     })
 
-    const refusal: SandboxService["refusal"] = Effect.gen(function*() {
-      if (settings.mode === "off") return null
+    const judgeCommands: SandboxService["judgeCommands"] = Effect.gen(function*() {
+      if (settings.mode === "off") return { allowed: true, held_by: null }
       const { isolated, method, reason } = yield* inForce
       const why = reason ?? "?"
       if (method === null && settings.require_enforcement) {
-        return `the settings require kernel enforcement (sandbox.require_enforcement); there is none here: ${why}`
+        return {
+          allowed: false,
+          rule: "require_enforcement",
+          path: null,
+          message: `the settings require kernel enforcement (sandbox.require_enforcement); there is none here: ${why}`
+        }
       }
       if (isolate && !isolated) {
-        return `the settings restrict the network (sandbox.network), which cannot be enforced here: ${why}`
+        return {
+          allowed: false,
+          rule: "network",
+          path: null,
+          message: `the settings restrict the network (sandbox.network), which cannot be enforced here: ${why}`
+        }
       }
-      const [link] = method === null ? [] : yield* replaceable
+      if (method === null) return { allowed: true, held_by: null }
+      const [link] = yield* replaceable
       return link === undefined
-        ? null
-        : linkRefusal(link)
+        ? { allowed: true, held_by: method.kind }
+        : { allowed: false, rule: "protected", path: link, message: linkRefusal(link) }
     })
+
+    const refusal: SandboxService["refusal"] = Effect.map(
+      judgeCommands,
+      (verdict) => verdict.allowed ? null : verdict.message
+    )
 
     const status: SandboxService["status"] = Effect.gen(function*() {
       const { gitAtStart, gitRoots, land } = yield* surveyed
@@ -403,6 +437,7 @@ const make = (options: SandboxOptions) =>
           ? `the sandbox allows no network (sandbox.network is "off"); ${host}:${port} is refused`
           : refusedHost(allowed, host, port),
       status,
+      judgeCommands,
       refusal,
       notice,
       wrapSpawn

@@ -1,11 +1,13 @@
 /**
  * Stands in front of every tool (reading 2.3): permission, prompt, pre hooks, sandbox, the tool, post hooks. A refusal
  * at any step is an `is_error` result with the reason and skips the rest; so is a tool that throws. What was approved is
- * what runs: the input is copied and frozen before anyone looks at it. Known secrets leave no result (G2).
+ * what runs: the input is copied and frozen before anyone looks at it. Known secrets leave no result (G2). Each step is an
+ * event when it has been taken, and all of them are in the record when the call ends, however it ends.
  *
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -20,8 +22,9 @@ import { failure, type JsonObject, type ToolResult } from "../domain/Tool.ts"
 import { Permissions } from "../permissions/Permissions.ts"
 import { isCredentialVariable, knownSecrets } from "../platform/ChildEnvironment.ts"
 import { Environment } from "../platform/Environment.ts"
+import * as Course from "./Course.ts"
 import * as Mask from "./Mask.ts"
-import { type GuardedCall, type Passage, ToolHooks, ToolSandbox } from "./Slots.ts"
+import { type GuardedCall, type Passage, type SandboxPassage, ToolHooks, ToolSandbox } from "./Slots.ts"
 import type { NativeTool, PreparedCall, ToolFailure } from "./Tool.ts"
 
 interface GuardContext {
@@ -79,7 +82,7 @@ const lawful = (name: string, result: unknown): ToolResult => {
 }
 
 /** Live output: without known secrets (G2), made safe to show (G8) and bounded; the result holds the text itself. */
-const liveOutput = (context: GuardContext, mask: Mask.Mask) => {
+const liveOutput = (context: Pick<GuardedCall, "call_id" | "report">, mask: Mask.Mask) => {
   const masked = mask.stream()
   const safe = TerminalText.make()
   let left = maxLiveUnits
@@ -133,58 +136,48 @@ const make = Effect.gen(function*() {
           refuse(`the ${what} check broke, so the call was refused`)
         ))
 
-  const passage = (what: string, check: () => Effect.Effect<Passage>): Effect.Effect<Passage> =>
-    closed<Passage>(what, Effect.suspend(check), (reason) => ({ allowed: false, reason }))
+  const passage = <P extends Passage | SandboxPassage>(
+    what: string,
+    check: () => Effect.Effect<P>
+  ): Effect.Effect<P | { readonly allowed: false; readonly reason: string }> =>
+    closed<P | { readonly allowed: false; readonly reason: string }>(
+      what,
+      Effect.suspend(check),
+      (reason) => ({ allowed: false, reason })
+    )
 
   const broke = (name: string, cause: Cause.Cause<ToolFailure>): Effect.Effect<ToolResult> =>
     Option.isSome(Cause.failureOption(cause)) || Cause.isInterruptedOnly(cause)
       ? Effect.succeed(complaint(name, cause))
       : Effect.as(Effect.logError(`tool ${name} broke: ${Cause.pretty(cause)}`), complaint(name, cause))
 
-  const passed: GuardService["run"] = (tool, given, context) =>
+  /** The way of a call that is allowed: pre hooks, sandbox, the tool, post hooks. */
+  const onward = (
+    call: GuardedCall,
+    decided_by: string,
+    execute: PreparedCall["run"],
+    course: Course.Course
+  ): Effect.Effect<ToolResult> =>
     Effect.gen(function*() {
-      const name = tool.definition.name
-      const copied = yield* Effect.either(frozenCopy(given))
-      if (copied._tag === "Left") return failure(`invalid input for ${name}: ${copied.left}`)
-      const input = copied.right
-
-      const prepared = yield* Effect.exit(Effect.suspend(() => tool.prepare(input)))
-      if (Exit.isFailure(prepared)) return yield* broke(name, prepared.cause)
-      const { inside_workspace, run: execute, subjects }: PreparedCall = prepared.value
-      const call: GuardedCall = Object.freeze({
-        tool_name: name,
-        input,
-        subjects: Object.freeze(Array.from(subjects)),
-        kind: tool.kind,
-        read_only: tool.read_only,
-        inside_workspace,
-        session_id: context.session_id,
-        call_id: context.call_id,
-        report: context.report
-      })
-
-      const authorization = yield* closed(
-        "permission",
-        Effect.suspend(() => permissions.authorize({ ...call, mode: context.mode })),
-        (reason) => ({ allowed: false as const, decided_by: "default", reason })
-      )
-      if (!authorization.allowed) return failure(authorization.reason)
-
+      const { call_id, session_id, tool_name } = call
       const before = yield* passage("hook", () => hooks.before(call))
+      yield* course.hooked(before)
       if (!before.allowed) return failure(before.reason)
 
-      const inSandbox = yield* passage(
-        "sandbox",
-        () => sandbox.check(Object.freeze({ ...call, decided_by: authorization.decided_by }))
-      )
+      const inSandbox = yield* passage("sandbox", () => sandbox.check(Object.freeze({ ...call, decided_by })))
+      yield* course.ruled(inSandbox)
       if (!inSandbox.allowed) return failure(inSandbox.reason)
 
-      const live = liveOutput(context, mask)
+      const live = liveOutput(call, mask)
+      const started = yield* Clock.currentTimeMillis
+      // A tool that interrupts itself has an end of its own; here it is the call that is interrupted.
       const done = yield* Effect.exit(
-        Effect.suspend(() => execute({ session_id: context.session_id, call_id: context.call_id, emit: live.emit }))
+        Effect.suspend(() => execute({ session_id, call_id, emit: live.emit }))
+      ).pipe(Effect.zipLeft(live.flush), Effect.onInterrupt(() => course.ran(started, "interrupted")))
+      const result = mask.result(
+        Exit.isSuccess(done) ? lawful(tool_name, done.value) : yield* broke(tool_name, done.cause)
       )
-      yield* live.flush
-      const result = mask.result(Exit.isSuccess(done) ? lawful(name, done.value) : yield* broke(name, done.cause))
+      yield* course.ran(started, result.is_error ? "error" : "ok")
 
       const after = yield* closed<string | void>(
         "post hook",
@@ -201,6 +194,45 @@ const make = Effect.gen(function*() {
       return told.length === 0
         ? result
         : { ...result, output: [result.output, ...told].filter((text) => text !== "").join("\n\n") }
+    })
+
+  const passed: GuardService["run"] = (tool, given, context) =>
+    Effect.gen(function*() {
+      const name = tool.definition.name
+      const copied = yield* Effect.either(frozenCopy(given))
+      if (copied._tag === "Left") return failure(`invalid input for ${name}: ${copied.left}`)
+      const input = copied.right
+
+      const prepared = yield* Effect.exit(Effect.suspend(() => tool.prepare(input)))
+      if (Exit.isFailure(prepared)) return yield* broke(name, prepared.cause)
+      const { inside_workspace, run: execute, subjects }: PreparedCall = prepared.value
+      const course = Course.make({ tool: name, call_id: context.call_id, report: context.report, safe: mask.text })
+      const call: GuardedCall = Object.freeze({
+        tool_name: name,
+        input,
+        subjects: Object.freeze(Array.from(subjects)),
+        kind: tool.kind,
+        read_only: tool.read_only,
+        inside_workspace,
+        session_id: context.session_id,
+        call_id: context.call_id,
+        report: course.report
+      })
+
+      const authorization = yield* closed(
+        "permission",
+        Effect.suspend(() => permissions.authorize({ ...call, mode: context.mode })),
+        (reason) => ({ allowed: false as const, decided_by: "default", reason })
+      )
+      if (!authorization.allowed) return failure(authorization.reason)
+
+      // In one piece when the call has ended: that it was allowed is written down already.
+      return yield* Effect.ensuring(
+        onward(call, authorization.decided_by, execute, course),
+        Effect.suspend(() => permissions.recordSteps(call, course.steps)).pipe(
+          Effect.catchAllCause((cause) => Effect.logError(`the record of ${name} broke: ${Cause.pretty(cause)}`))
+        )
+      )
     })
 
   // Also what hooks, rules and the sandbox say reaches the model.

@@ -10,37 +10,63 @@ import type { ToolResult } from "../domain/Tool.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import type { PathVerdict } from "../sandbox/CheckPath.ts"
 import { Sandbox, type SandboxService } from "../sandbox/Sandbox.ts"
-import { type GuardedCall, type Passage, ToolSandbox } from "./Slots.ts"
+import { type GuardedCall, type SandboxHold, type SandboxPassage, ToolSandbox } from "./Slots.ts"
 
 /** Tools whose subjects are paths (reading 7.5). */
 const pathTools: ReadonlySet<string> = new Set(["read", "write", "edit", "apply_patch", "glob", "grep", "lsp"])
-
-const refused = (reason: string): Passage => ({ allowed: false, reason })
 
 /** Somebody was shown this very path and said yes. */
 const isApproved = (call: GuardedCall): boolean =>
   call.decided_by === "user" || call.decided_by === "session" || call.decided_by?.startsWith("prompter:") === true
 
-const judgePaths = (sandbox: SandboxService, call: GuardedCall): Effect.Effect<Passage> =>
-  Effect.map(
+const judgePaths = (sandbox: SandboxService, call: GuardedCall): Effect.Effect<SandboxPassage> => {
+  const { mode } = sandbox.settings
+  // Also in mode off nobody's tools write settings and programs that run by themselves.
+  const hold: SandboxHold = { enforcement: mode === "off" && call.read_only ? "off" : "path_check", mode }
+  return Effect.map(
     Effect.forEach(call.subjects, (subject) => sandbox.judgePath(subject, call.read_only ? "read" : "write")),
-    (verdicts: ReadonlyArray<PathVerdict>): Passage => {
+    (verdicts: ReadonlyArray<PathVerdict>): SandboxPassage => {
       const warnings: Array<string> = []
       for (const verdict of verdicts) {
         if (verdict.allowed) {
           if (verdict.warning !== null) warnings.push(`Warning: ${verdict.warning}.`)
-        } else if (!(verdict.rule === "outside" && call.read_only && isApproved(call))) return refused(verdict.message)
+        } else if (!(verdict.rule === "outside" && call.read_only && isApproved(call))) {
+          return { allowed: false, reason: verdict.message, hold, path: verdict.path, rule: verdict.rule }
+        }
       }
-      return warnings.length === 0 ? { allowed: true } : { allowed: true, context: warnings.join("\n") }
+      return warnings.length === 0 ? { allowed: true, hold } : { allowed: true, hold, context: warnings.join("\n") }
     }
   )
+}
 
-const judgeUrl = (sandbox: SandboxService, url: string): Passage => {
-  if (!URL.canParse(url)) return refused(`${url} is refused by the sandbox: it is no address`)
+const judgeCommand = (sandbox: SandboxService): Effect.Effect<SandboxPassage> => {
+  const { mode } = sandbox.settings
+  return Effect.map(sandbox.judgeCommands, (verdict): SandboxPassage =>
+    verdict.allowed
+      ? { allowed: true, hold: { enforcement: verdict.held_by ?? (mode === "off" ? "off" : "none"), mode } }
+      : {
+        allowed: false,
+        reason: `bash is refused: ${verdict.message}`,
+        hold: { enforcement: "none", mode },
+        rule: verdict.rule,
+        ...(verdict.path === null ? {} : { path: verdict.path })
+      })
+}
+
+const judgeUrl = (sandbox: SandboxService, url: string): SandboxPassage => {
+  const { mode, network } = sandbox.settings
+  const hold: SandboxHold = { enforcement: mode === "off" ? "off" : network === "on" ? "none" : "host_check", mode }
+  const refused = (rule: string, why: string): SandboxPassage => ({
+    allowed: false,
+    reason: `${url} is refused by the sandbox: ${why} (rule ${rule})`,
+    hold,
+    rule
+  })
+  if (!URL.canParse(url)) return refused("invalid_address", "it is no address")
   const { hostname, port, protocol } = new URL(url)
   const number = port === "" ? protocol === "https:" ? 443 : 80 : Number(port)
   const why = sandbox.refusedHost(hostname.replace(/^\[(.*)\]$/su, "$1"), number)
-  return why === null ? { allowed: true } : refused(`${url} is refused by the sandbox: ${why} (rule network)`)
+  return why === null ? { allowed: true, hold } : refused("network", why)
 }
 
 /** Paths that programs name when a write was refused by the kernel: `touch: cannot touch 'PATH': Read-only file system`. */
@@ -71,18 +97,13 @@ export const layerSandboxSlot: Layer.Layer<ToolSandbox, never, Sandbox | Workspa
       call.tool_name === "bash" && result.output.includes("Read-only file system")
         ? remarks(sandbox, cwd, result.output)
         : Effect.succeed(null),
-    check: (call: GuardedCall): Effect.Effect<Passage> => {
+    check: (call: GuardedCall): Effect.Effect<SandboxPassage> => {
       if (pathTools.has(call.tool_name)) return judgePaths(sandbox, call)
-      if (call.tool_name === "bash") {
-        return Effect.map(
-          sandbox.refusal,
-          (why) => why === null ? { allowed: true } : refused(`bash is refused: ${why}`)
-        )
-      }
+      if (call.tool_name === "bash") return judgeCommand(sandbox)
       const [url] = call.subjects
-      return Effect.succeed(
-        call.tool_name === "fetch" && url !== undefined ? judgeUrl(sandbox, url) : { allowed: true }
-      )
+      if (call.tool_name === "fetch" && url !== undefined) return Effect.succeed(judgeUrl(sandbox, url))
+      const { mode } = sandbox.settings
+      return Effect.succeed({ allowed: true, hold: { enforcement: mode === "off" ? "off" : "none", mode } })
     }
   }))
 )

@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
+import type { SandboxEnforcement, SandboxMode } from "../domain/SandboxRuling.ts"
 import type { JsonObject, ToolResult } from "../domain/Tool.ts"
 import type { ToolKind } from "../permissions/Permissions.ts"
 
@@ -54,10 +55,27 @@ export class ToolHooks extends Context.Tag("@hanzo/dev/tools/ToolHooks")<ToolHoo
   })
 }
 
+/** What holds a call to which policy. @since 0.1.0 @category models */
+export interface SandboxHold {
+  readonly enforcement: SandboxEnforcement
+  readonly mode: SandboxMode
+}
+
+/** `hold` absent: nothing is known to hold. `path` is canonical. @since 0.1.0 @category models */
+export type SandboxPassage =
+  | { readonly allowed: true; readonly context?: string; readonly hold?: SandboxHold }
+  | {
+    readonly allowed: false
+    readonly reason: string
+    readonly hold?: SandboxHold
+    readonly path?: string
+    readonly rule?: string
+  }
+
 /** @since 0.1.0 @category models */
 export interface ToolSandboxService {
   /** May a tool touch this now? The last look before it runs (reading 10.4). A defect denies. */
-  readonly check: (call: GuardedCall) => Effect.Effect<Passage>
+  readonly check: (call: GuardedCall) => Effect.Effect<SandboxPassage>
   /** What the model should know beside the result: which rule stood behind a failure. null = nothing. */
   readonly remark?: (call: GuardedCall, result: ToolResult) => Effect.Effect<string | null>
 }
@@ -65,6 +83,6 @@ export interface ToolSandboxService {
 /** @since 0.1.0 @category services */
 export class ToolSandbox extends Context.Tag("@hanzo/dev/tools/ToolSandbox")<ToolSandbox, ToolSandboxService>() {
   static readonly layerNoop: Layer.Layer<ToolSandbox> = Layer.succeed(ToolSandbox, {
-    check: () => Effect.succeed(pass)
+    check: () => Effect.succeed({ allowed: true, hold: { enforcement: "off", mode: "off" } })
   })
 }

@@ -400,7 +400,7 @@ describe("the hooks' slot", () => {
       assert.deepStrictEqual(order, ["sandbox after 1 hook"])
       assert.deepStrictEqual(
         events.map((event) => event.type === "hook.completed" ? [event.event, event.call_id] : event.type),
-        [["pre_tool_use", "call_1"]]
+        [["pre_tool_use", "call_1"], "sandbox.decided"]
       )
     }).pipe(Effect.provide(layer))
   })

@@ -36,7 +36,7 @@ describe("the record of permissions (7.8)", () => {
       const root = yield* scratch
       yield* Effect.gen(function*() {
         const audit = yield* PermissionAudit
-        assert.deepStrictEqual(yield* audit.read(), { records: [], broken: 0 })
+        assert.deepStrictEqual(yield* audit.read(), { records: [], steps: [], broken: 0 })
         yield* audit.record(entry({ call_id: "1", reason: "a\nb \u2028" }))
         yield* TestClock.adjust("1 hour")
         yield* audit.record(entry({ call_id: "2", tool_name: "mcp__a__b", session_id: "ses_2" }))
@@ -44,6 +44,7 @@ describe("the record of permissions (7.8)", () => {
         assert.strictEqual(lines.length, 3)
         assert.deepStrictEqual(JSON.parse(lines[0] ?? ""), {
           timestamp: "1970-01-01T00:00:00.000Z",
+          step: "permission",
           ...entry({ call_id: "1", reason: "a\nb \u2028" })
         })
         assert.deepStrictEqual([mode(audit.file), mode(path.dirname(audit.file))], [0o600, 0o700])

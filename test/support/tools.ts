@@ -53,7 +53,8 @@ export const recordingPermissions = (
       rule_index: null,
       rule_matched: null,
       reason: null
-    })
+    }),
+    recordSteps: () => Effect.void
   })
   return { requests, layer }
 }

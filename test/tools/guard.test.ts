@@ -55,7 +55,8 @@ const chain = (refuse: { readonly by?: "permission" | "hook" | "sandbox"; readon
           passage.allowed
             ? { allowed: true, decided_by: "rule" } as const
             : { allowed: false, decided_by: "rule", reason: passage.reason } as const),
-      evaluate: () => ({ mode: "prompt", rule_index: null, rule_matched: null, reason: null })
+      evaluate: () => ({ mode: "prompt", rule_index: null, rule_matched: null, reason: null }),
+      recordSteps: () => Effect.void
     }),
     Layer.succeed(ToolHooks, {
       before: () => say("hook", { allowed: true, context: "hook note" }),
@@ -215,7 +216,9 @@ describe("Guard", () => {
       const result = yield* execute("noisy", { target: "" }, context)
       assert.strictEqual(result.output, raw)
       assert.strictEqual(shown(), "␛[31mred␛[0m <U+202E>\nok")
-      assert.isTrue(events.every((event) => event.type === "tool.output" && event.call_id === "call_t"))
+      const types = events.map((event) => "call_id" in event && event.call_id === "call_t" ? event.type : "")
+      assert.deepStrictEqual(types.filter((type) => type !== "tool.output"), ["sandbox.decided", "tool.ran"])
+      assert.deepStrictEqual([types[0], types.at(-1)], ["sandbox.decided", "tool.ran"])
     }).pipe(Effect.provide(layerTools([noisy])))
   })
 
