@@ -7,12 +7,14 @@ import { backoff } from "./BackoffDomain.ts"
 import { config } from "./ConfigDomain.ts"
 import type { Registry } from "./Domain.ts"
 import { permission, ready } from "./PermissionDomain.ts"
+import { pkce } from "./PkceDomain.ts"
 import { sse } from "./SseDomain.ts"
 
 /** @since 0.1.0 @category constants */
 export const domains: Registry = new Map([
   ["sse", sse],
   ["permission", permission],
+  ["pkce", pkce],
   ["backoff", backoff],
   ["config", config]
 ])

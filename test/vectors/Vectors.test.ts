@@ -58,7 +58,7 @@ describe("vector files", () => {
   })
 
   it("18.1: the schemas refuse what is wrong", () => {
-    for (const file of ["sse-frames", "backoff-timing"]) {
+    for (const file of ["sse-frames", "backoff-timing", "oauth-pkce"]) {
       const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(schema(`${file}.schema.json`))
       const [first] = json(`${file}.json`).cases
       const wrap = (vector: unknown) => ({ spec: "HIP-301", version: "1.0.0", cases: [vector] })
@@ -76,7 +76,11 @@ describe("vector files", () => {
   })
 
   it("18.1: as many cases as promised", () => {
-    const atLeast: Record<string, number> = { "sse-frames.json": 60, "backoff-timing.json": 35 }
+    const atLeast: Record<string, number> = {
+      "sse-frames.json": 60,
+      "backoff-timing.json": 35,
+      "oauth-pkce.json": 100
+    }
     for (const [file, least] of Object.entries(atLeast)) assert.isAtLeast(json(file).cases.length, least)
     for (const file of present) assert.isTrue(files.some((known) => known.file === file), file)
   })
@@ -169,7 +173,7 @@ describe("vectors check", () => {
       const report = yield* check({ directory })
       assert.deepStrictEqual(report.failures, [])
       for (const { cases, domain, passed } of report.domains) {
-        if (domain === "sse" || domain === "backoff") assert.strictEqual(passed, cases, domain)
+        if (["sse", "backoff", "pkce"].includes(domain)) assert.strictEqual(passed, cases, domain)
       }
       assert.strictEqual(report.exit_code, 0)
     }).pipe(Effect.provide(layer)))
@@ -198,7 +202,7 @@ describe("vectors check", () => {
 
   it.live("18.7: an independent adapter in Python passes them too", () =>
     Effect.gen(function*() {
-      const report = yield* check({ directory, adapter: `python3 '${adapter}'`, domains: ["sse", "backoff"] })
+      const report = yield* check({ directory, adapter: `python3 '${adapter}'`, domains: ["sse", "backoff", "pkce"] })
       assert.deepStrictEqual(report.failures, [])
       assert.strictEqual(report.skipped, 0)
       assert.strictEqual(report.passed, report.domains.reduce((sum, { cases }) => sum + cases, 0))

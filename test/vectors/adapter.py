@@ -9,10 +9,12 @@ import base64
 import binascii
 import fnmatch
 import hashlib
+import hmac
 import json
 import math
 import re
 import sys
+import urllib.parse
 
 LARGEST = 2**53 - 1
 
@@ -293,7 +295,65 @@ def permission(value):
     return verdict(first(below + tiers.get("user", [])))
 
 
-DOMAINS = {"permission": permission, "sse": sse, "backoff": backoff}
+UNRESERVED = re.compile("[A-Za-z0-9._~-]{43,128}")
+
+
+def challenge(verifier):
+    if not UNRESERVED.fullmatch(verifier):
+        raise Failure("invalid_verifier")
+    digest = hashlib.sha256(verifier.encode("ascii")).digest()
+    return {"challenge": base64.urlsafe_b64encode(digest).decode("ascii").rstrip("="), "method": "S256"}
+
+
+def authorization_code(value):
+    """The checks one after the other: state, repeated parameters, issuer, error, code."""
+    pairs = urllib.parse.parse_qsl(value["query"], keep_blank_values=True, errors="replace")
+    given = {}
+    for name, text in pairs:
+        if name in ("state", "iss", "code", "error", "error_description", "error_uri"):
+            given.setdefault(name, []).append(text)
+    if len(given.get("state", [])) > 1:
+        raise Failure("authorization_error", "state twice")
+    # RFC 6749 section 3.1: without a value is as good as absent.
+    first = {name: texts[0] for name, texts in given.items() if texts[0]}
+    if not hmac.compare_digest(first.get("state", "").encode("utf-8"), value["state"].encode("utf-8")):
+        raise Failure("state_mismatch")
+    if "state" not in first:
+        raise Failure("state_mismatch")
+    for name, texts in given.items():
+        if len(texts) > 1:
+            raise Failure("authorization_error", name + " twice")
+    if "issuer" in value:
+        if "iss" not in first and value.get("iss_supported", False):
+            raise Failure("iss_missing")
+        if "iss" in first and first["iss"] != value["issuer"]:
+            raise Failure("iss_mismatch")
+    if "error" in first:
+        raise Failure("authorization_error", first["error"])
+    if "code" not in first:
+        raise Failure("missing_code")
+    return first["code"]
+
+
+def pkce(value):
+    if "verifier" in value:
+        return challenge(value["verifier"])
+    if "octets" in value:
+        octets = decode_base64(value["octets"])
+        if not 32 <= len(octets) <= 96:
+            raise Failure("invalid_octets")
+        verifier = base64.urlsafe_b64encode(octets).decode("ascii").rstrip("=")
+        return {"verifier": verifier, **challenge(verifier)}
+    if "metadata" in value:
+        if "S256" not in value["metadata"].get("code_challenge_methods_supported", []):
+            raise Failure("s256_unsupported")
+        return {"method": "S256"}
+    if "callback" in value:
+        return {"code": authorization_code(value["callback"])}
+    raise Failure("unsupported")
+
+
+DOMAINS = {"permission": permission, "sse": sse, "backoff": backoff, "pkce": pkce}
 
 
 def answer(line):
