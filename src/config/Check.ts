@@ -9,10 +9,12 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as AST from "effect/SchemaAST"
 import { nearest } from "../codec/Distance.ts"
+import { type CheckedRoot, type Entry, type LocatedHook, plain } from "./Checked.ts"
 import * as Document from "./Document.ts"
 import { hookComplaints } from "./HookRules.ts"
 import { checkRules, type LocatedRule } from "./RuleCheck.ts"
 import { HanzoConfig } from "./Schema.ts"
+import { acceptsAbsence, fits, isFree, isKnown, knownKeys, strip, unrefined, wanted } from "./SchemaTypes.ts"
 import { checkServer, isAdjusting } from "./ServerCheck.ts"
 import { camel, quote, typeName } from "./Words.ts"
 
@@ -42,31 +44,6 @@ export interface FoundIssue extends Issue {
   readonly severity: "error" | "warning"
 }
 
-/** A checked value: objects stay open for the merge, everything else is replaced whole. @since 0.1.0 @category models */
-export type Entry =
-  | { readonly kind: "object"; readonly members: ReadonlyMap<string, Entry>; readonly line: number | null }
-  | { readonly kind: "value"; readonly value: unknown; readonly line: number | null }
-
-/** A hook and its number in its file. @since 0.1.0 @category models */
-export interface LocatedHook {
-  readonly index: number
-  readonly entry: Entry
-}
-
-/** @since 0.1.0 @category models */
-export interface CheckedRoot {
-  /** By key, in the order of the file; `permissions` and `hooks` are not in it. */
-  readonly values: ReadonlyMap<string, Entry>
-  readonly rules: ReadonlyArray<LocatedRule>
-  readonly hooks: ReadonlyArray<LocatedHook>
-  /** Every known key of the top level in the order of the file, `permissions` and `hooks` too. */
-  readonly keys: ReadonlyArray<string>
-  /** MCP servers with an invalid value: they do not run (reading 4.6). */
-  readonly invalid_servers: ReadonlySet<string>
-  /** MCP servers that are adjusted here, by more than switching them off, and not defined; with their places. */
-  readonly overlays: ReadonlyMap<string, Document.Position | null>
-}
-
 /** Keys that count in the user tier only (readings 4, 4.7, 6.11). */
 const sensitive: ReadonlySet<string> = new Set([
   "api_key",
@@ -75,52 +52,6 @@ const sensitive: ReadonlySet<string> = new Set([
   "audit_required",
   "auth"
 ])
-
-/** The types a value may have: the members of a union, without null and undefined. @since 0.1.0 @category combinators */
-export const strip = (ast: AST.AST): ReadonlyArray<AST.AST> =>
-  AST.isUnion(ast)
-    ? ast.types.flatMap(strip)
-    : AST.isUndefinedKeyword(ast) || (AST.isLiteral(ast) && ast.literal === null)
-    ? []
-    : [ast]
-
-const wanted = (types: ReadonlyArray<AST.AST>): string => {
-  const literals = types.filter(AST.isLiteral).map((literal) => JSON.stringify(literal.literal))
-  const others = types.filter((type) => !AST.isLiteral(type)).map((type) => {
-    const base = unrefined(type)
-    return AST.isStringKeyword(base)
-      ? "a text"
-      : AST.isNumberKeyword(base)
-      ? "a number"
-      : AST.isBooleanKeyword(base)
-      ? "true or false"
-      : AST.isTupleType(base)
-      ? "an array"
-      : "an object"
-  })
-  return [...(literals.length === 0 ? [] : [`one of ${literals.join(", ")}`]), ...others].join(" or ")
-}
-
-/** A type without what refines it. @since 0.1.0 @category combinators */
-export const unrefined = (ast: AST.AST): AST.AST => AST.isRefinement(ast) ? unrefined(ast.from) : ast
-
-const fits = (node: Document.Node, type: AST.AST): boolean => {
-  const base = unrefined(type)
-  switch (node.type) {
-    case "string":
-      return AST.isStringKeyword(base) || (AST.isLiteral(base) && typeof base.literal === "string")
-    case "number":
-      return AST.isNumberKeyword(base) || (AST.isLiteral(base) && typeof base.literal === "number")
-    case "boolean":
-      return AST.isBooleanKeyword(base) || (AST.isLiteral(base) && typeof base.literal === "boolean")
-    case "array":
-      return AST.isTupleType(base)
-    case "object":
-      return AST.isTypeLiteral(base)
-    case "null":
-      return false
-  }
-}
 
 /** The value of a free part (a room reads it itself): members that are null count as absent (reading 4.3). */
 const free = (node: Document.Node): unknown => {
@@ -140,22 +71,6 @@ const free = (node: Document.Node): unknown => {
 }
 
 const top = HanzoConfig.ast
-
-/** Text to anything: the keys are another program's affair. */
-const isFree = (ast: AST.AST): boolean =>
-  AST.isTypeLiteral(ast) && ast.propertySignatures.length === 0 &&
-  ast.indexSignatures.some((index) => AST.isUnknownKeyword(index.type))
-
-/** Keys that the tier of defaults holds, so that no file needs them. */
-const acceptsAbsence = (path: string, name: string): boolean =>
-  (path === "lsp" && name === "servers") || (path === "auth" && name === "providers")
-
-/** Every key of the settings' top level. @since 0.1.0 @category constants */
-export const knownKeys: ReadonlyArray<string> = AST.isTypeLiteral(top)
-  ? top.propertySignatures.map((property) => String(property.name))
-  : []
-
-const isKnown = (key: string): boolean => knownKeys.includes(key)
 
 const hookList: AST.AST = HanzoConfig.fields.hooks.ast
 
@@ -481,12 +396,4 @@ export class Check {
       `${key} counts only in the user's own settings; it is ignored here`
     )
   }
-}
-
-/** The plain value of a checked entry. @since 0.1.0 @category combinators */
-export const plain = (entry: Entry): unknown => {
-  if (entry.kind === "value") return entry.value
-  const object: Record<string, unknown> = Object.create(null)
-  for (const [key, member] of entry.members) object[key] = plain(member)
-  return object
 }

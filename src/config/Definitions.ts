@@ -6,7 +6,7 @@
  */
 import { sha256Hex } from "../codec/Sha256.ts"
 import { canonicalJson } from "./CanonicalJson.ts"
-import { type Entry, plain } from "./Check.ts"
+import { type Entry, plain } from "./Checked.ts"
 import { isSecretName, withoutUserInfo } from "./Secrets.ts"
 import { isOverlayKey } from "./ServerCheck.ts"
 import type { TierValues } from "./Tiers.ts"

@@ -7,7 +7,7 @@
  * @since 0.1.0
  */
 import * as JSONSchema from "effect/JSONSchema"
-import { plain } from "./Check.ts"
+import { plain } from "./Checked.ts"
 import { HanzoConfig } from "./Schema.ts"
 import { defaults } from "./Tiers.ts"
 

@@ -5,7 +5,7 @@
  */
 import * as AST from "effect/SchemaAST"
 import { nearest } from "../codec/Distance.ts"
-import { knownKeys, strip, unrefined } from "./Check.ts"
+import { knownKeys, strip, unrefined } from "./SchemaTypes.ts"
 import { HanzoConfig } from "./Schema.ts"
 import { camel, quote } from "./Words.ts"
 

@@ -6,7 +6,8 @@
  */
 import type { PermissionRule } from "../domain/Permission.ts"
 import type { HanzoConfig } from "./Schema.ts"
-import { type Entry, plain, type Tier } from "./Check.ts"
+import type { Tier } from "./Check.ts"
+import { type Entry, plain } from "./Checked.ts"
 import { isOverlayKey } from "./ServerCheck.ts"
 import type { Source, TierValues } from "./Tiers.ts"
 

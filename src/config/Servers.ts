@@ -3,7 +3,8 @@
  *
  * @since 0.1.0
  */
-import type { Entry, FoundIssue } from "./Check.ts"
+import type { FoundIssue } from "./Check.ts"
+import type { Entry } from "./Checked.ts"
 import type { HanzoConfig } from "./Schema.ts"
 import type { TierValues } from "./Tiers.ts"
 

@@ -6,7 +6,8 @@
  */
 import type { PermissionMode } from "../domain/Permission.ts"
 import { type EnvironmentService, variable } from "../platform/Environment.ts"
-import { Check, type CheckedRoot, type Entry, type FoundIssue, type Issue, nowhere, type Tier } from "./Check.ts"
+import { Check, type FoundIssue, type Issue, nowhere, type Tier } from "./Check.ts"
+import type { CheckedRoot, Entry } from "./Checked.ts"
 import * as Document from "./Document.ts"
 import type { LocatedRule } from "./RuleCheck.ts"
 

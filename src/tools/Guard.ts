@@ -28,6 +28,8 @@ import { type GuardedCall, type Passage, type SandboxPassage, ToolHooks, ToolSan
 import type { NativeTool, PreparedCall, ToolFailure } from "./Tool.ts"
 
 interface GuardContext {
+  /** As it was asked for: rules and hooks go by it, whatever the tool says of itself meanwhile. */
+  readonly tool_name: string
   readonly session_id: string
   readonly call_id: string
   readonly mode: RunPermissionMode
@@ -198,7 +200,7 @@ const make = Effect.gen(function*() {
 
   const passed: GuardService["run"] = (tool, given, context) =>
     Effect.gen(function*() {
-      const name = tool.definition.name
+      const name = context.tool_name
       const copied = yield* Effect.either(frozenCopy(given))
       if (copied._tag === "Left") return failure(`invalid input for ${name}: ${copied.left}`)
       const input = copied.right

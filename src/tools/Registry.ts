@@ -115,6 +115,7 @@ const make = Effect.gen(function*() {
         const tool = yield* find(name)
         if (tool === undefined) return yield* unknown(name)
         return yield* guard.run(tool, input, {
+          tool_name: name,
           session_id,
           call_id: context?.call_id ?? (yield* ids.make("call")),
           mode: context?.permission_mode ?? "default",

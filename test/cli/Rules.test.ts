@@ -15,7 +15,7 @@ import * as Schemas from "../../src/cli/Schemas.ts"
 import * as Spec from "../../src/cli/Spec.ts"
 import { Config } from "../../src/config/Config.ts"
 import { Workspace } from "../../src/domain/Workspace.ts"
-import { type AuditRecord, PermissionAudit } from "../../src/permissions/Audit.ts"
+import { type AuditEntry, PermissionAudit } from "../../src/permissions/Audit.ts"
 import { Explanation, RuleListing } from "../../src/permissions/Explain.ts"
 import { Dirs } from "../../src/platform/Dirs.ts"
 import { Environment } from "../../src/platform/Environment.ts"
@@ -145,7 +145,7 @@ describe("7.9 permissions explain and list", () => {
 })
 
 describe("7.8 permissions audit", () => {
-  const entry = (tool_name: string, session_id: string): Omit<AuditRecord, "timestamp"> => ({
+  const entry = (tool_name: string, session_id: string): AuditEntry => ({
     tool_name,
     mode: "allow",
     rule_matched: tool_name,
@@ -199,6 +199,56 @@ describe("7.8 permissions audit", () => {
       assert.deepEqual([none.out, none.code], ["", 0])
       assert.match(none.err, /nothing is recorded/)
       assert.strictEqual((yield* audit(["--since", "yesterday"])).code, 2)
+    }))
+
+  it.effect("what became of a call stands below its last line, and in --json as steps", () =>
+    Effect.gen(function*() {
+      const said: Said = { out: [], err: [] }
+      const shown = Effect.gen(function*() {
+        const record = yield* PermissionAudit
+        const call = (call_id: string) => ({ tool_name: "bash", session_id: "ses_a", call_id })
+        yield* TestClock.setTime(day * 20_000)
+        yield* record.record({ ...entry("bash", "ses_a"), mode: "prompt" })
+        yield* record.record(entry("bash", "ses_a"))
+        yield* record.record({ ...entry("bash", "ses_a"), mode: "deny", call_id: "call_2" })
+        yield* record.recordSteps(call("call_1"), [
+          { step: "hook", at: 0, event: "pre_tool_use", hook: 0, decision: "allow", duration_ms: 5 },
+          {
+            step: "sandbox",
+            at: 0,
+            decision: "allowed",
+            enforcement: "bubblewrap",
+            sandbox_mode: "workspace",
+            rule: null
+          },
+          { step: "run", at: 0, outcome: "ok", duration_ms: 12 },
+          { step: "hook", at: 0, event: "post_tool_use", hook: 1, decision: "error", duration_ms: 3 }
+        ])
+        // Of a call whose evaluation has gone with an old file.
+        yield* record.recordSteps(call("call_0"), [
+          { step: "hook", at: 0, event: "pre_tool_use", hook: null, decision: "deny", duration_ms: null },
+          { step: "sandbox", at: 0, decision: "refused", enforcement: "off", sandbox_mode: "off", rule: "protected" }
+        ])
+        yield* Effect.flatMap(valuesOf(Spec.permissionsAudit, []), Permissions.audit)
+        const text = said.out.splice(0).join("")
+        yield* Effect.flatMap(valuesOf(Spec.permissionsAudit, ["--json", "--session", "ses"]), Permissions.audit)
+        return { text, json: said.out.join("") }
+      })
+      const { json, text } = yield* Effect.provide(shown, Layer.merge(base(said), PermissionAudit.layerMemory()))
+      assert.deepEqual(text.split("\n").map((line) => line.replace(/ +/g, " ")), [
+        "1970-01-01 00:00:00 - bash - - ses_a",
+        " pre hook deny > sandbox refused (off, rule protected)",
+        "2024-10-04 00:00:00 prompt bash rule bash (user) ses_a",
+        "2024-10-04 00:00:00 allow bash rule bash (user) ses_a",
+        " pre hook 0 allow (5 ms) > sandbox allowed (workspace, bubblewrap) > run ok (12 ms) > post hook 1 error (3 ms)",
+        "2024-10-04 00:00:00 deny bash rule bash (user) ses_a",
+        ""
+      ])
+      const { records, steps } = yield* Schema.decodeUnknown(Schema.parseJson(Schemas.PermissionsAudit))(json)
+      assert.deepEqual([records.length, steps.map(({ step }) => step)], [
+        3,
+        ["hook", "sandbox", "run", "hook", "hook", "sandbox"]
+      ])
     }))
 
   it("--since: a span or a date, and nothing else", () => {

@@ -58,6 +58,69 @@ describe("the record of permissions (7.8)", () => {
       }).pipe(Effect.provide(Layer.provide(PermissionAudit.layer, Dirs.layerTest(root))))
     }))
 
+  it.scoped("what became of a call: one write, a line each step, old lines beside them", () =>
+    Effect.gen(function*() {
+      const root = yield* scratch
+      yield* Effect.gen(function*() {
+        const audit = yield* PermissionAudit
+        const call = { tool_name: "bash", session_id: "ses_1", call_id: "1" }
+        // As it was written before there were steps.
+        fs.mkdirSync(path.dirname(audit.file), { recursive: true })
+        const old = { timestamp: "1969-01-01T00:00:00.000Z", ...entry({ call_id: "0" }) }
+        fs.writeFileSync(audit.file, `${JSON.stringify(old)}\n`)
+        yield* audit.record(entry({ call_id: "1" }))
+        const given = {
+          secret: "hunter2",
+          ...{ step: "hook", at: 1, event: "pre_tool_use", hook: 0, decision: "allow", duration_ms: 5 } as const
+        }
+        yield* audit.recordSteps(call, [
+          given,
+          {
+            step: "sandbox",
+            at: 2,
+            decision: "allowed",
+            enforcement: "bubblewrap",
+            sandbox_mode: "workspace",
+            rule: null
+          },
+          { step: "run", at: 3, outcome: "error", duration_ms: 12 }
+        ])
+        yield* audit.recordSteps(call, [])
+        const lines = fs.readFileSync(audit.file, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line))
+        assert.deepStrictEqual(lines.slice(2), [
+          {
+            timestamp: "1970-01-01T00:00:00.001Z",
+            step: "hook",
+            ...call,
+            event: "pre_tool_use",
+            hook: 0,
+            decision: "allow",
+            duration_ms: 5
+          },
+          {
+            timestamp: "1970-01-01T00:00:00.002Z",
+            step: "sandbox",
+            ...call,
+            decision: "allowed",
+            enforcement: "bubblewrap",
+            sandbox_mode: "workspace",
+            rule: null
+          },
+          { timestamp: "1970-01-01T00:00:00.003Z", step: "run", ...call, outcome: "error", duration_ms: 12 }
+        ])
+        const { broken, records, steps } = yield* audit.read()
+        assert.deepStrictEqual(records.map((record) => [record.call_id, record.step]), [
+          ["0", undefined],
+          ["1", "permission"]
+        ])
+        assert.deepStrictEqual([steps.map(({ step }) => step), broken], [["hook", "sandbox", "run"], 0])
+        assert.deepStrictEqual((yield* audit.read({ tool: "read" })).steps, [])
+        assert.deepStrictEqual((yield* audit.read({ since: 3 })).steps.map(({ step }) => step), ["run"])
+        fs.appendFileSync(audit.file, `${JSON.stringify({ ...lines[4], outcome: "unheard of" })}\n`)
+        assert.strictEqual((yield* audit.read()).broken, 1)
+      }).pipe(Effect.provide(Layer.provide(PermissionAudit.layer, Dirs.layerTest(root))))
+    }))
+
   it.scoped("a torn line and foreign lines spoil no other; a mode that is too open is closed", () =>
     Effect.gen(function*() {
       const root = yield* scratch

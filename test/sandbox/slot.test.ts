@@ -21,7 +21,7 @@ import { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { layerSandboxSlot } from "../../src/tools/SandboxSlot.ts"
 import { type GuardedCall, ToolSandbox } from "../../src/tools/Slots.ts"
 import { layers } from "./driver.ts"
-import { type Request, scratchWorld } from "./support.ts"
+import { methods, type Request, scratchWorld } from "./support.ts"
 
 const call = (tool_name: string, subjects: ReadonlyArray<string>, more: Partial<GuardedCall> = {}): GuardedCall => ({
   tool_name,
@@ -83,6 +83,52 @@ describe("10.4 one policy", () => {
           assert.include(yield* reasonOf(call("read", [at], { decided_by })), "rule outside")
         }
       })))
+
+  it.scoped("what holds a call is said for what it is: path, name, kernel or nothing", () =>
+    Effect.gen(function*() {
+      const holds = (sandbox: Record<string, unknown>, method: string | null) =>
+        inWorld(sandbox, ({ root }) =>
+          Effect.gen(function*() {
+            const slot = yield* ToolSandbox
+            const of = (given: GuardedCall) =>
+              Effect.map(slot.check(given), (passage) => {
+                assert.strictEqual(passage.hold?.mode, sandbox["mode"])
+                return passage.allowed ? passage.hold?.enforcement : `${passage.hold?.enforcement}: ${passage.rule}`
+              })
+            return yield* Effect.all([
+              of(call("read", ["a"])),
+              of(call("write", ["a"])),
+              of(call("write", [path.join(root, ".hanzo", "settings.json")])),
+              of(call("bash", ["true"])),
+              of(call("fetch", ["https://a.example/"])),
+              of(call("mcp__x__y", []))
+            ])
+          }), { methods: method === null ? [] : [method] })
+      const paths = ["path_check", "path_check", "path_check: protected"] as const
+      const open = { mode: "workspace" }
+      assert.deepStrictEqual(yield* holds(open, null), [...paths, "none", "none", "none"])
+      for (const method of methods) {
+        assert.deepStrictEqual(yield* holds(open, method), [...paths, method, "none", "none"], method)
+      }
+      assert.deepStrictEqual(yield* holds({ ...open, network: "off" }, null), [
+        ...paths,
+        "none: network",
+        "host_check: network",
+        "none"
+      ])
+      assert.deepStrictEqual(
+        (yield* holds({ ...open, require_enforcement: true }, null))[3],
+        "none: require_enforcement"
+      )
+      assert.deepStrictEqual(yield* holds({ mode: "off" }, null), [
+        "off",
+        "path_check",
+        "path_check: protected",
+        "off",
+        "off",
+        "off"
+      ])
+    }))
 
   it.scoped("fetch follows the network setting", () =>
     Effect.gen(function*() {

@@ -1,0 +1,74 @@
+/**
+ * The types of the settings' Schema, as the check of a file asks for them: what a value may be, how messages say it, and
+ * which keys there are. Nothing is coerced (reading 4.6).
+ *
+ * @since 0.1.0
+ */
+import * as AST from "effect/SchemaAST"
+import type * as Document from "./Document.ts"
+import { HanzoConfig } from "./Schema.ts"
+
+/** The types a value may have: the members of a union, without null and undefined. @since 0.1.0 @category combinators */
+export const strip = (ast: AST.AST): ReadonlyArray<AST.AST> =>
+  AST.isUnion(ast)
+    ? ast.types.flatMap(strip)
+    : AST.isUndefinedKeyword(ast) || (AST.isLiteral(ast) && ast.literal === null)
+    ? []
+    : [ast]
+
+/** How messages say what a value must be. @since 0.1.0 @category encoding */
+export const wanted = (types: ReadonlyArray<AST.AST>): string => {
+  const literals = types.filter(AST.isLiteral).map((literal) => JSON.stringify(literal.literal))
+  const others = types.filter((type) => !AST.isLiteral(type)).map((type) => {
+    const base = unrefined(type)
+    return AST.isStringKeyword(base)
+      ? "a text"
+      : AST.isNumberKeyword(base)
+      ? "a number"
+      : AST.isBooleanKeyword(base)
+      ? "true or false"
+      : AST.isTupleType(base)
+      ? "an array"
+      : "an object"
+  })
+  return [...(literals.length === 0 ? [] : [`one of ${literals.join(", ")}`]), ...others].join(" or ")
+}
+
+/** A type without what refines it. @since 0.1.0 @category combinators */
+export const unrefined = (ast: AST.AST): AST.AST => AST.isRefinement(ast) ? unrefined(ast.from) : ast
+
+/** Is a value of the file of this type, as far as JSON goes? @since 0.1.0 @category combinators */
+export const fits = (node: Document.Node, type: AST.AST): boolean => {
+  const base = unrefined(type)
+  switch (node.type) {
+    case "string":
+      return AST.isStringKeyword(base) || (AST.isLiteral(base) && typeof base.literal === "string")
+    case "number":
+      return AST.isNumberKeyword(base) || (AST.isLiteral(base) && typeof base.literal === "number")
+    case "boolean":
+      return AST.isBooleanKeyword(base) || (AST.isLiteral(base) && typeof base.literal === "boolean")
+    case "array":
+      return AST.isTupleType(base)
+    case "object":
+      return AST.isTypeLiteral(base)
+    case "null":
+      return false
+  }
+}
+
+/** Text to anything: the keys are another program's affair. @since 0.1.0 @category combinators */
+export const isFree = (ast: AST.AST): boolean =>
+  AST.isTypeLiteral(ast) && ast.propertySignatures.length === 0 &&
+  ast.indexSignatures.some((index) => AST.isUnknownKeyword(index.type))
+
+/** Keys that the tier of defaults holds, so that no file needs them. @since 0.1.0 @category combinators */
+export const acceptsAbsence = (path: string, name: string): boolean =>
+  (path === "lsp" && name === "servers") || (path === "auth" && name === "providers")
+
+/** Every key of the settings' top level. @since 0.1.0 @category constants */
+export const knownKeys: ReadonlyArray<string> = AST.isTypeLiteral(HanzoConfig.ast)
+  ? HanzoConfig.ast.propertySignatures.map((property) => String(property.name))
+  : []
+
+/** @since 0.1.0 @category combinators */
+export const isKnown = (key: string): boolean => knownKeys.includes(key)
