@@ -39,12 +39,16 @@ export interface DeviceJsonEndpoints {
   readonly redirect_uri: string
 }
 
-/** @since 0.1.0 @category models */
+/** Who is asked for tokens, and by whom. @since 0.1.0 @category models */
 export interface LoginServer {
   readonly server: AuthorizationServer
   readonly client: OAuthClient
   /** Empty = the server's own default. */
   readonly scopes: ReadonlyArray<string>
+}
+
+/** How a login goes there. @since 0.1.0 @category models */
+export interface LoginPlan extends LoginServer {
   readonly flow: LoginFlow
   readonly device_json?: DeviceJsonEndpoints
   /** RFC 8707. */
@@ -64,7 +68,7 @@ export interface LoginServersService {
     provider: string,
     config: HanzoConfig,
     flow?: LoginFlow
-  ) => Effect.Effect<LoginServer, OAuthError>
+  ) => Effect.Effect<LoginPlan, OAuthError>
   /**
    * The metadata of an issuer (RFC 8414, then OpenID Connect Discovery 1.0); its `issuer` must be exactly this one.
    * Reason `discovery_failed`; what was found is kept for this process.
@@ -211,7 +215,7 @@ const make = (http: HttpService, environment: EnvironmentService): Effect.Effect
       provider: string,
       config: HanzoConfig,
       flow?: LoginFlow
-    ): Effect.Effect<LoginServer, OAuthError> =>
+    ): Effect.Effect<LoginPlan, OAuthError> =>
       Effect.gen(function*() {
         const { providers } = config.auth
         const settings: AuthProviderConfig = Object.hasOwn(providers, provider) ? providers[provider] ?? {} : {}
