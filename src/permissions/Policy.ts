@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import type { PermissionMode, Verdict } from "../domain/Permission.ts"
-import type { CommandView, MaybeProgram, View } from "./Programs.ts"
+import type { CommandView, MaybeProgram, View } from "./CommandView.ts"
 import { type CompiledRule, compileRule, RuleList, splitPattern, type TieredRule } from "./RuleList.ts"
 import { analyse, isPlainCommand, pathSubject, type ShellLine, type ShellSource } from "./Shell.ts"
 

@@ -7,7 +7,7 @@
  * @since 0.1.0
  */
 import type { ShellParser } from "../platform/ShellGrammar.ts"
-import { type CommandView, type MaybeProgram, type View, view } from "./Programs.ts"
+import { type CommandView, type MaybeProgram, type View, view } from "./CommandView.ts"
 import type { Redirection } from "./ShellExpansions.ts"
 import { read } from "./ShellReader.ts"
 

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import type { View } from "../../src/permissions/Programs.ts"
+import type { View } from "../../src/permissions/CommandView.ts"
 import type { ShellLine } from "../../src/permissions/Shell.ts"
 
 /** Programs that only write down how they were called. */
