@@ -14,6 +14,7 @@ import {
 import { createRequire } from "node:module"
 import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { builtins } from "./builtins.mjs"
 import { warmUp } from "./warm-up.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -46,6 +47,7 @@ const bundle = {
   },
   supported: { "dynamic-import": false },
   banner: { js: "const __module_url = require(\"node:url\").pathToFileURL(__filename).href;" },
+  plugins: [builtins],
   logLevel: "warning"
 }
 const define = { __HANZO_VERSION__: JSON.stringify(version), "import.meta.url": "__module_url" }

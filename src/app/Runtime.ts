@@ -11,15 +11,22 @@ import { AllowAlways } from "../config/AllowAlways.ts"
 import { SettingsWriter } from "../config/SettingsWriter.ts"
 import { Trust } from "../config/Trust.ts"
 import { Credentials } from "../credentials/Credentials.ts"
+import { ApiClient } from "../domain/StreamEvent.ts"
 import { Ids } from "../domain/Ids.ts"
 import { PermissionPrompter, type PermissionPrompterService } from "../domain/Permission.ts"
+import { ToolExecutor } from "../domain/Tool.ts"
 import { Hooks } from "../hooks/Hooks.ts"
+import { PermissionAudit } from "../permissions/Audit.ts"
 import { Permissions } from "../permissions/Permissions.ts"
 import { PersistAllow } from "../permissions/PersistAllow.ts"
+import { AppendLog } from "../platform/AppendLog.ts"
 import { AtomicFile } from "../platform/AtomicFile.ts"
 import { Files } from "../platform/Files.ts"
 import { Http } from "../platform/Http.ts"
+import { inOrder, keeping } from "../platform/InOrder.ts"
 import { Processes } from "../platform/Processes.ts"
+import { ShellGrammar } from "../platform/ShellGrammar.ts"
+import { Spawner } from "../platform/Spawner.ts"
 import { AgentRunGateway } from "../provider/AgentRunGateway.ts"
 import * as ApiClientLive from "../provider/ApiClientLive.ts"
 import { LocalServers } from "../provider/LocalServers.ts"
@@ -33,11 +40,20 @@ import { Enforcement } from "../sandbox/Enforcement.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { SessionStore } from "../storage/SessionStore.ts"
 import { FileTools } from "../tools/FileTools.ts"
+import { Changes } from "../tools/Changes.ts"
+import { FetchPolicy } from "../tools/Fetch.ts"
+import { FileState } from "../tools/FileState.ts"
+import { Guard } from "../tools/Guard.ts"
 import { layerHookSlot } from "../tools/HookSlot.ts"
-import { layerExecutor, layerSystemServices, systemTools } from "../tools/Layers.ts"
+import { Jobs } from "../tools/Jobs.ts"
+import { systemTools } from "../tools/Layers.ts"
 import { McpTools } from "../tools/McpTools.ts"
-import { NativeTools } from "../tools/Registry.ts"
+import { OutputFiles } from "../tools/OutputFiles.ts"
+import { Paths } from "../tools/Paths.ts"
+import { layer as layerRegistry, NativeTools } from "../tools/Registry.ts"
 import { layerSandboxSlot } from "../tools/SandboxSlot.ts"
+import { Shell } from "../tools/Shell.ts"
+import { Todos } from "../tools/Todo.ts"
 import { layerSettings, type SettingsOptions } from "./Settings.ts"
 
 /** @since 0.1.0 @category models */
@@ -57,56 +73,83 @@ export interface WorkspaceOptions extends SettingsOptions {
 
 /** Record, HTTP, processes, files, ids. @since 0.1.0 @category layers */
 export const layerProcess = (options: ProcessOptions = {}) =>
-  Layer.mergeAll(
-    options.memory === true ? SessionStore.layerMemory : SessionStore.layer,
-    Layer.provideMerge(LocalServers.layer, Http.layer),
+  inOrder(
+    Processes.layer,
+    Files.layer,
     AtomicFile.layer,
     Ids.layer,
-    Enforcement.layer
-  ).pipe(
-    Layer.provideMerge(Layer.mergeAll(Processes.layer, Files.layer, Container.layer))
+    Container.layer,
+    Enforcement.layer,
+    Http.layer,
+    LocalServers.layer,
+    options.memory === true ? SessionStore.layerMemory : SessionStore.layer
   )
 
 export { layerSettings }
 
 /** Names to models, and requests to them. @since 0.1.0 @category layers */
 export const layerModels = (options: WorkspaceOptions = {}) =>
-  ApiClientLive.layer.pipe(
-    Layer.provide(AgentRunGateway.layer),
-    Layer.provideMerge(Models.layer),
-    Layer.provideMerge(Targets.layer),
-    Layer.provideMerge(Credentials.layer),
-    Layer.provideMerge(ScriptedModels.layerWith({
-      ...(options.scenario_file === undefined ? {} : { file: options.scenario_file }),
-      ...(options.scenarios === undefined ? {} : { scenarios: options.scenarios })
-    }))
+  keeping(
+    inOrder(
+      Credentials.layer,
+      ScriptedModels.layerWith({
+        ...(options.scenario_file === undefined ? {} : { file: options.scenario_file }),
+        ...(options.scenarios === undefined ? {} : { scenarios: options.scenarios })
+      }),
+      Targets.layer,
+      Models.layer,
+      AgentRunGateway.layer,
+      ApiClientLive.layer
+    ),
+    Credentials,
+    ScriptedModels,
+    Targets,
+    Models,
+    ApiClient
   )
-
-const layerNativeTools = NativeTools.layerOf([Effect.map(FileTools, (tools) => tools), systemTools])
-
-/** "Always" is written to the workspace's local settings. */
-const layerPersistAllow = Layer.effect(PersistAllow, AllowAlways).pipe(
-  Layer.provide(AllowAlways.layer),
-  Layer.provide(Layer.merge(SettingsWriter.layer, Trust.layer))
-)
 
 /** The tools behind their Guard, with rules and prompters. @since 0.1.0 @category layers */
 export const layerTools = (options: WorkspaceOptions = {}) =>
-  layerExecutor.pipe(
-    Layer.provide(layerNativeTools),
-    Layer.provide(FileTools.layer),
-    Layer.provide(layerSystemServices),
-    Layer.provide(Layer.mergeAll(McpTools.layerEmpty, layerHookSlot, layerSandboxSlot)),
-    Layer.provideMerge(layerEnforcing),
-    Layer.provideMerge(
-      Layer.mergeAll(Layer.provide(Permissions.layer, layerPersistAllow), Hooks.layer, Sandbox.layer)
+  // whoever held `NativeTools` could call a tool without the Guard: what composes the tools is not given out
+  keeping(
+    inOrder(
+      Layer.succeed(PermissionPrompter, options.prompters ?? []),
+      // "always" is written to the workspace's local settings
+      SettingsWriter.layer,
+      Trust.layer,
+      AllowAlways.layer,
+      Layer.effect(PersistAllow, AllowAlways),
+      ShellGrammar.layer,
+      AppendLog.layer,
+      PermissionAudit.layerFile,
+      Permissions.layerOver,
+      Hooks.layer,
+      Sandbox.layer,
+      layerEnforcing,
+      layerHookSlot,
+      layerSandboxSlot,
+      McpTools.layerEmpty,
+      Shell.layer,
+      Jobs.layer,
+      OutputFiles.layer,
+      Todos.layer,
+      FetchPolicy.layer,
+      Paths.layer,
+      FileState.layer,
+      Changes.layer,
+      FileTools.layerOver,
+      NativeTools.layerOf([Effect.map(FileTools, (tools) => tools), systemTools]),
+      Guard.layer,
+      layerRegistry
     ),
-    Layer.provideMerge(Layer.succeed(PermissionPrompter, options.prompters ?? []))
+    ToolExecutor,
+    Spawner,
+    Permissions,
+    Hooks,
+    Sandbox,
+    PermissionPrompter
   )
 
 /** Everything of a workspace, the agent on top. Needs the platform and `layerProcess`. @since 0.1.0 @category layers */
 export const layerWorkspace = (options: WorkspaceOptions = {}) =>
-  Agent.layer.pipe(
-    Layer.provideMerge(Layer.merge(layerTools(options), layerModels(options))),
-    Layer.provideMerge(layerSettings(options))
-  )
+  inOrder(layerSettings(options), layerTools(options), layerModels(options), Agent.layer)

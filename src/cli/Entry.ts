@@ -9,9 +9,9 @@ import { Environment } from "../platform/Environment.ts"
 import type { NodePlatform } from "../platform/NodePlatform.ts"
 import { Terminal } from "../platform/Terminal.ts"
 import type { CliExit } from "./Exit.ts"
-import { parse } from "./Parser.ts"
 import { type CommandSpec, program, type Values } from "./Spec.ts"
 import { styleFor } from "./Style.ts"
+import { read } from "./Values.ts"
 
 /** A command as `main` runs it: canonical arguments in, exit code out. @since 0.1.0 @category models */
 export type Main = (argv: ReadonlyArray<string>) => Effect.Effect<number, CliExit, NodePlatform>
@@ -21,7 +21,18 @@ export const command = <const S extends CommandSpec>(
   spec: S,
   execute: (values: Values<S>) => Effect.Effect<number, CliExit, NodePlatform>
 ): Main =>
-(argv) => Effect.flatMap(parse(spec, argv), execute)
+(argv) =>
+  Effect.promise(() => import("./Parser.ts")).pipe(
+    Effect.flatMap(({ parse }) => parse(spec, argv)),
+    Effect.flatMap(execute)
+  )
+
+/** A command that starts without the parser's own start: see `Values`. @since 0.1.0 @category constructors */
+export const direct = <const S extends CommandSpec>(
+  spec: S,
+  execute: (values: Values<S>) => Effect.Effect<number, CliExit, NodePlatform>
+): Main =>
+(argv) => Effect.suspend(() => execute(read(spec, argv)))
 
 /** Prints why a command ended, if it says so, and gives its exit code. @since 0.1.0 @category combinators */
 export const settled = <R>(

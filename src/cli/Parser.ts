@@ -22,6 +22,7 @@ import { decode } from "./Check.ts"
 import { type CliExit, usage } from "./Exit.ts"
 import { type CommandSpec, type OptionSpec, program, type Values } from "./Spec.ts"
 import { plain } from "./Style.ts"
+import { absent } from "./Values.ts"
 import { version } from "./Version.ts"
 
 /** @since 0.1.0 @category models */
@@ -116,9 +117,6 @@ const captured = <E>(effect: Effect.Effect<void, E>): Effect.Effect<string, E> =
       Effect.map((all) => all.join("\n"))
     )
   })
-
-/** What the command has besides what was given: no switch, no value, nothing repeated. */
-const absent = (option: OptionSpec): unknown => option.kind === "flag" ? false : option.repeat === true ? [] : undefined
 
 /**
  * The values of a command from its canonical spelling.

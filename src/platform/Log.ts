@@ -7,6 +7,8 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
+import * as HashSet from "effect/HashSet"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
@@ -36,16 +38,21 @@ const quietly = (write: () => void): void => {
 }
 
 /** Takes the place of the default logger. @since 0.1.0 @category layers */
-export const layer: Layer.Layer<never, never, Environment> = Layer.unwrapEffect(
-  Effect.map(Environment, (environment) => {
+export const layer: Layer.Layer<never, never, Environment> = Layer.scopedDiscard(
+  Effect.gen(function*() {
+    const environment = yield* Environment
     const file = variable(environment, "HANZO_LOG_FILE")
     const place = file === undefined ? undefined : path.resolve(environment.cwd, file)
     const logger = make((line) =>
       quietly(() => place === undefined ? void writeSync(2, line) : appendFileSync(place, line, { mode: 0o600 }))
     )
-    return Layer.merge(
-      only(logger),
-      Logger.minimumLogLevel(levelOf(variable(environment, "HANZO_LOG_LEVEL")))
+    yield* Effect.locallyScopedWith(
+      FiberRef.currentLoggers,
+      (all) => HashSet.add(HashSet.remove(all, Logger.defaultLogger), logger)
+    )
+    yield* Effect.locallyScoped(
+      FiberRef.currentMinimumLogLevel,
+      levelOf(variable(environment, "HANZO_LOG_LEVEL"))
     )
   })
 )

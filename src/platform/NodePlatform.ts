@@ -14,8 +14,10 @@ import * as Layer from "effect/Layer"
 import { writeSync } from "node:fs"
 import { neutralise } from "../codec/TerminalText.ts"
 import { bounded } from "./Directories.ts"
+import { direct } from "./DirectFiles.ts"
 import { Dirs } from "./Dirs.ts"
 import { Environment } from "./Environment.ts"
+import { inOrder } from "./InOrder.ts"
 import * as Log from "./Log.ts"
 import { exitCodeOf, Signals } from "./Signals.ts"
 import { Terminal } from "./Terminal.ts"
@@ -23,17 +25,23 @@ import { Terminal } from "./Terminal.ts"
 /** @since 0.1.0 @category models */
 export type NodePlatform = FileSystem.FileSystem | Path.Path | Environment | Dirs | Terminal | Signals
 
-const files = Layer.project(NodeFileSystem.layer, FileSystem.FileSystem, FileSystem.FileSystem, bounded)
+const files = Layer.project(
+  NodeFileSystem.layer,
+  FileSystem.FileSystem,
+  FileSystem.FileSystem,
+  (files) => direct(bounded(files))
+)
 
 /** @since 0.1.0 @category layers */
-export const layer: Layer.Layer<NodePlatform> = Layer.mergeAll(
+export const layer: Layer.Layer<NodePlatform> = inOrder(
+  Environment.layer,
   files,
   NodePath.layer,
   Dirs.layer,
   Terminal.layer,
   Signals.layer,
   Log.layer
-).pipe(Layer.provideMerge(Environment.layer))
+)
 
 const complain = (text: string): void => {
   try {

@@ -36,12 +36,19 @@ const makeFileTools = Effect.all([
 
 /** @since 0.1.0 @category services */
 export class FileTools extends Context.Tag("@hanzo/dev/tools/FileTools")<FileTools, ReadonlyArray<NativeTool>>() {
+  /** Over paths, memory of files and changes of the caller's. */
+  static readonly layerOver: Layer.Layer<
+    FileTools,
+    never,
+    Paths | FileState | Changes | Workspace | Files | AtomicFile | Dirs | Environment | Spawner | Path.Path
+  > = Layer.effect(FileTools, makeFileTools)
+
   /** The tools, with the paths and the memory of files that they share, for others to share too. */
   static readonly layer: Layer.Layer<
     FileTools | Paths | FileState | Changes,
     never,
     Workspace | Files | AtomicFile | Dirs | Environment | Spawner | Path.Path
-  > = Layer.effect(FileTools, makeFileTools).pipe(
+  > = FileTools.layerOver.pipe(
     Layer.provideMerge(Changes.layer),
     Layer.provideMerge(Layer.merge(Paths.layer, FileState.layer))
   )

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import { check, type Checked, decode, encode } from "../../src/cli/Check.ts"
 import * as Parser from "../../src/cli/Parser.ts"
+import { read } from "../../src/cli/Values.ts"
 import * as Spec from "../../src/cli/Spec.ts"
 
 const shown = (checked: Checked): string => {
@@ -231,6 +232,7 @@ describe("what is checked is what the parser sees", () => {
       assert.strictEqual(checked.kind, "command")
       if (checked.kind !== "command") return
       const values = yield* Parser.parse(Spec.run, checked.argv)
+      assert.deepEqual(read(Spec.run, checked.argv), values)
       assert.deepEqual(
         {
           model: values.model,

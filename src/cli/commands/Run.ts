@@ -1,12 +1,12 @@
 /** `hanzo-dev run`. @since 0.1.0 */
 import * as Effect from "effect/Effect"
 import { agentLayer, loadSettings, optionsOf, withScenario } from "../Compose.ts"
-import { command } from "../Entry.ts"
+import { direct } from "../Entry.ts"
 import * as Run from "../Run.ts"
 import * as Spec from "../Spec.ts"
 
 /** @since 0.1.0 @category constructors */
-export const main = command(Spec.run, (given) =>
+export const main = direct(Spec.run, (given) =>
   Effect.gen(function*() {
     const values = yield* withScenario(given)
     const options = optionsOf(values, [])

@@ -1,0 +1,50 @@
+// Modules of Node in the bundle. Each stands there once, with the names that are used, in place of a copy of all its names
+// for every module that imports it. Those that most starts do not need are loaded by the first call of one of their
+// functions: each of them takes a millisecond or more.
+import { builtinModules, createRequire } from "node:module"
+
+const require = createRequire(import.meta.url)
+
+const late = new Set(["child_process", "crypto", "dns", "fs/promises", "os"])
+/** `node:sqlite` and the like: not in every Node. */
+const known = builtinModules.filter((name) => !name.startsWith("_"))
+
+const isClass = (value) =>
+  /^class\b/.test(Function.prototype.toString.call(value)) ||
+  (value.prototype !== undefined && Object.getOwnPropertyNames(value.prototype).length > 1)
+
+/** A name that nobody imports is dropped from the bundle. */
+const contents = (name) => {
+  const module = require(`node:${name}`)
+  const names = Object.keys(module).filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && key !== "default")
+  const later = (key) => {
+    if (!late.has(name)) return false
+    const value = Object.getOwnPropertyDescriptor(module, key)?.value
+    return typeof value === "function" && !isClass(value)
+  }
+  return [
+    ...(late.has(name) ? ["let loaded", `const load = () => loaded ??= require("node:${name}")`] : [
+      `const module = require("node:${name}")`,
+      "const load = () => module"
+    ]),
+    ...names.map((key) =>
+      later(key)
+        ? `export const ${key} = (...args) => load().${key}(...args)`
+        : `export const ${key} = /* @__PURE__ */ (() => load().${key})()`
+    ),
+    "export default /* @__PURE__ */ load()"
+  ].join("\n")
+}
+
+/** @type {import("esbuild").Plugin} */
+export const builtins = {
+  name: "builtins",
+  setup: (build) => {
+    const filter = new RegExp(`^(?:node:)?(?:${known.join("|")})$`)
+    build.onResolve({ filter }, ({ kind, namespace, path }) =>
+      kind === "import-statement" && namespace !== "builtin"
+        ? { path: path.replace("node:", ""), namespace: "builtin", sideEffects: false }
+        : undefined)
+    build.onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => ({ contents: contents(path), loader: "js" }))
+  }
+}
