@@ -8,6 +8,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { line } from "../codec/TerminalText.ts"
 import { Config } from "../config/Config.ts"
+import type { CredentialError } from "../credentials/CredentialError.ts"
 import { Credentials, variablesOf } from "../credentials/Credentials.ts"
 import { Environment, variable } from "../platform/Environment.ts"
 import { Http, readAll } from "../platform/Http.ts"
@@ -55,6 +56,12 @@ const unusable = (name: string, error: ModelError, source: string | null): Docto
   )
 }
 
+/** Something is set up and gives no key. */
+const keyless = (name: string, { message }: CredentialError): DoctorCheck => {
+  const [what = "", ...remedies] = message.split("; ")
+  return bad("models", name, "warning", `not usable: ${line(what, 500)}`, line(remedies.join("; "), 500))
+}
+
 const usable = (entry: ProviderEntry, target: HttpTarget): Effect.Effect<DoctorCheck, never, Http> =>
   Effect.gen(function*() {
     const { credential, endpoint } = target
@@ -95,10 +102,20 @@ export const modelChecks: Effect.Effect<
   const targets = yield* Targets
   const checks: Array<DoctorCheck> = []
   const reached = new Set<string>()
+  const told = new Set<string>()
   for (const name of namesOf(config)) {
     const entry = entryOf(name, config, environment)
     if (entry === null || name === scripted) continue
-    const credential = yield* credentials.keyFor(name, config)
+    const looked = yield* Effect.either(credentials.keyFor(name, config))
+    if (Either.isLeft(looked)) {
+      // a file of logins that cannot be read is one finding, not one a provider
+      if (told.has(looked.left.message)) continue
+      told.add(looked.left.message)
+      const shared = looked.left.provider === undefined && looked.left.reason !== "command_failed"
+      checks.push(keyless(shared ? "logins" : name, looked.left))
+      continue
+    }
+    const credential = looked.right
     const led = entry.base_url_variable !== null && variable(environment, entry.base_url_variable) !== undefined
     if (!Object.hasOwn(config.providers, name) && Option.isNone(credential) && !led) continue
     const target = yield* Effect.either(targets.resolve(`${name}/${entry.default_model ?? "MODEL"}`))

@@ -1,5 +1,9 @@
 /**
- * Keys of model providers: read at each request, from the environment first, then from the settings (reading 13.2).
+ * What a request to a provider carries (readings 13.2, 13.5), looked up at each request: the environment, then the
+ * settings, then the user's `api_key_command`, then the login that is stored, refreshed when it is due.
+ *
+ * A run whose key is in the environment or the settings touches no file; one without any looks once whether there is a
+ * file of logins. What else it takes is loaded only then.
  *
  * @since 0.1.0
  */
@@ -7,79 +11,139 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
+import type * as Redacted from "effect/Redacted"
 import type { HanzoConfig } from "../config/Schema.ts"
-import { Environment, type EnvironmentService } from "../platform/Environment.ts"
+import { Environment } from "../platform/Environment.ts"
+import { Files } from "../platform/Files.ts"
+import type { Http } from "../platform/Http.ts"
+import type { Processes } from "../platform/Processes.ts"
+import { commandOf, type Credential, find, settingsLoginOf } from "./ApiKeys.ts"
+import type { CredentialError } from "./CredentialError.ts"
+import { CredentialStore, type StoreNeeds } from "./CredentialStore.ts"
+import { type Candidate, type Detection, detectionOrder, judge } from "./Detection.ts"
 
-/** `source` says where the key came from, for example `ANTHROPIC_API_KEY`; it holds nothing secret. @since 0.1.0 @category models */
-export interface Credential {
-  readonly key: Redacted.Redacted
-  readonly source: string
-}
+export { type Credential, find, variablesOf } from "./ApiKeys.ts"
 
-/**
- * `keyFor` gives what a request to `provider` carries now; `None` = nothing was found. It is asked again at every
- * request, so that a store which refreshes tokens can stand behind it.
- *
- * @since 0.1.0
- * @category models
- */
+/** @since 0.1.0 @category models */
 export interface CredentialsService {
-  readonly keyFor: (provider: string, config: HanzoConfig) => Effect.Effect<Option.Option<Credential>>
+  /**
+   * What a request to `provider` carries now; `None` = nothing is set up. A login that is due is refreshed first. Fails
+   * when something is set up and gives nothing: a command that fails, a file that is corrupt or read by others, a login
+   * that is no longer good and cannot be refreshed.
+   */
+  readonly keyFor: (provider: string, config: HanzoConfig) => Effect.Effect<Option.Option<Credential>, CredentialError>
+  /**
+   * A server answered 401 to `key`: what it came from is asked once more (the command runs again, the login is
+   * refreshed). `None` = there is nothing else to try. Fails as `keyFor` does.
+   */
+  readonly rejected: (
+    provider: string,
+    config: HanzoConfig,
+    key: Redacted.Redacted
+  ) => Effect.Effect<Option.Option<Credential>, CredentialError>
+  /**
+   * The provider for a model that is named without one (reading 13.2): API keys of hanzo, anthropic and openai, then
+   * stored logins in the same order. What is set up and does not work is said in the log and the next one is tried.
+   */
+  readonly detect: (
+    kind: Candidate["kind"],
+    config: HanzoConfig
+  ) => Effect.Effect<Option.Option<{ readonly provider: string; readonly credential: Credential }>>
+  /** What `detect` would choose and why, as far as it can be told without running a command or asking a server. */
+  readonly explain: (config: HanzoConfig) => Effect.Effect<Detection>
 }
 
-/** The variable that holds the key of a provider with one by tradition. */
-const keyVariables: Readonly<Record<string, string>> = {
-  hanzo: "HANZO_API_KEY",
-  anthropic: "ANTHROPIC_API_KEY",
-  openai: "OPENAI_API_KEY"
-}
+const make = Effect.gen(function*() {
+  const context = yield* Effect.context<Environment | Processes>()
+  const environment = yield* Environment
+  const files = yield* Files
+  const store = yield* CredentialStore
+  const live = yield* Effect.cached(
+    Effect.flatMap(Effect.promise(() => import("./Lookup.ts")), (module) => Effect.provide(module.make(store), context))
+  )
 
-/**
- * The variables that are asked for a provider's key, in order: `api_key_env` of its settings, then its own.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const variablesOf = (provider: string, config: HanzoConfig): ReadonlyArray<string> => {
-  const named = settingsOf(provider, config)?.api_key_env
-  const own = Object.hasOwn(keyVariables, provider) ? keyVariables[provider] : undefined
-  return [named, own].filter((name): name is string => name !== undefined && name !== "")
-}
+  /** May anything but the environment and the settings hold something for one of these providers? */
+  const more = (providers: ReadonlyArray<string>, config: HanzoConfig): Effect.Effect<boolean> =>
+    providers.some((provider) => commandOf(provider, config) !== null || settingsLoginOf(provider, config) !== null)
+      ? Effect.succeed(true)
+      : Effect.match(files.stat(store.file), {
+        // what cannot be looked at is a matter for the store, which says why
+        onFailure: ({ reason }) => reason !== "not_a_directory",
+        onSuccess: (stamp) => stamp !== null
+      })
 
-const settingsOf = (provider: string, config: HanzoConfig) =>
-  Object.hasOwn(config.providers, provider) ? config.providers[provider] : undefined
-
-/**
- * The key as the environment and the settings have it. White space around a key, such as the line end of a file it was
- * read from, is no part of it; nothing but white space counts as unset.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const find = (
-  environment: Pick<EnvironmentService, "vars">,
-  provider: string,
-  config: HanzoConfig
-): Option.Option<Credential> => {
-  const candidates: Array<readonly [string | null | undefined, string]> = [
-    ...variablesOf(provider, config).map((name) => [environment.vars.get(name), name] as const),
-    [settingsOf(provider, config)?.api_key, `settings, providers.${provider}.api_key`],
-    [provider === "hanzo" ? config.api_key : undefined, "settings, api_key"]
-  ]
-  for (const [value, source] of candidates) {
-    const key = value?.trim() ?? ""
-    if (key !== "") return Option.some({ key: Redacted.make(key), source })
+  const service: CredentialsService = {
+    keyFor: (provider, config) =>
+      Effect.suspend(() => {
+        const found = find(environment, provider, config)
+        if (Option.isSome(found)) return Effect.succeed(found)
+        return Effect.flatMap(more([provider], config), (may) =>
+          may
+            ? Effect.flatMap(live, (lookup) => lookup.keyFor(provider, config))
+            : Effect.succeedNone)
+      }),
+    rejected: (provider, config, key) => Effect.flatMap(live, (lookup) => lookup.rejected(provider, config, key)),
+    detect: (kind, config) =>
+      Effect.suspend(() => {
+        const keys = detectKeys(environment, config)
+        const commands = detectionOrder.some((provider) => commandOf(provider, config) !== null)
+        return kind === "api_key" && !commands
+          ? Effect.succeed(keys)
+          : Effect.flatMap(more(detectionOrder, config), (may) =>
+            may ? Effect.flatMap(live, (lookup) => lookup.detect(kind, config)) : Effect.succeedNone)
+      }),
+    explain: (config) => Effect.flatMap(live, (lookup) => lookup.explain(config))
   }
-  return Option.none()
-}
+  return service
+})
+
+const detectKeys = (environment: Parameters<typeof find>[0], config: HanzoConfig) =>
+  Option.firstSomeOf(
+    detectionOrder.map((provider) =>
+      Option.map(find(environment, provider, config), (credential) => ({ provider, credential }))
+    )
+  )
 
 /** @since 0.1.0 @category services */
 export class Credentials extends Context.Tag("@hanzo/dev/credentials/Credentials")<Credentials, CredentialsService>() {
-  static readonly layer: Layer.Layer<Credentials, never, Environment> = Layer.effect(
+  /** Over a given store. */
+  static readonly layerStore: Layer.Layer<Credentials, never, CredentialStore | Environment | Files | Processes> = Layer
+    .effect(Credentials, make)
+
+  static readonly layer: Layer.Layer<Credentials | CredentialStore, never, StoreNeeds | Http | Processes> = Layer
+    .provideMerge(Credentials.layerStore, CredentialStore.layer)
+
+  /** Keys of the environment and the settings alone: no file, no command. */
+  static readonly layerKeys: Layer.Layer<Credentials, never, Environment> = Layer.effect(
     Credentials,
-    Effect.map(Environment, (environment) => ({
-      keyFor: (provider, config) => Effect.sync(() => find(environment, provider, config))
-    }))
+    Effect.map(Environment, (environment): CredentialsService => {
+      const keyFor = (provider: string, config: HanzoConfig) => find(environment, provider, config)
+      return {
+        keyFor: (provider, config) => Effect.sync(() => keyFor(provider, config)),
+        rejected: () => Effect.succeedNone,
+        detect: (kind, config) => Effect.sync(() => kind === "login" ? Option.none() : detectKeys(environment, config)),
+        explain: (config) =>
+          Effect.sync(() =>
+            judge(detectionOrder.map((provider) =>
+              Option.match(keyFor(provider, config), {
+                onNone: (): Candidate => ({
+                  provider,
+                  kind: "api_key",
+                  state: "absent",
+                  source: null,
+                  detail: "no key"
+                }),
+                onSome: ({ source }): Candidate => ({
+                  provider,
+                  kind: "api_key",
+                  state: "usable",
+                  source,
+                  detail: "a key is set"
+                })
+              })
+            ))
+          )
+      }
+    })
   )
 }

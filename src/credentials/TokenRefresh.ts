@@ -7,7 +7,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
+import type * as Redacted from "effect/Redacted"
 import type { HanzoConfig } from "../config/Schema.ts"
 import type { Environment } from "../platform/Environment.ts"
 import type { Http } from "../platform/Http.ts"
@@ -15,20 +15,23 @@ import type { LoginServer } from "./LoginServers.ts"
 import { OAuthError, type TokenAnswer } from "./OAuthClient.ts"
 import type { ProviderCredential } from "./ProviderCredential.ts"
 
+/** Who is asked, as which client. @since 0.1.0 @category models */
+export type Party = Pick<LoginServer, "server" | "client">
+
 /** @since 0.1.0 @category models */
 export interface TokenRefreshService {
   /**
    * Where this login is refreshed: the settings' `auth.providers.NAME`, else what the login itself names. A token never
    * goes to another issuer than its own (reason `not_configured`), and only the client that it was issued to is named.
    */
-  readonly serverOf: (credential: ProviderCredential, config: HanzoConfig) => Effect.Effect<LoginServer, OAuthError>
+  readonly serverOf: (credential: ProviderCredential, config: HanzoConfig) => Effect.Effect<Party, OAuthError>
   /** One request; `refresh_token` must not be null. */
   readonly refresh: (
-    login: LoginServer,
+    login: Party,
     credential: ProviderCredential & { readonly refresh_token: Redacted.Redacted }
   ) => Effect.Effect<TokenAnswer, OAuthError>
   /** RFC 7009; `not_configured` when the server has no such endpoint. */
-  readonly revoke: (login: LoginServer, token: Redacted.Redacted) => Effect.Effect<void, OAuthError>
+  readonly revoke: (login: Party, token: Redacted.Redacted) => Effect.Effect<void, OAuthError>
 }
 
 const foreign = ({ issuer, provider }: ProviderCredential, other: string): OAuthError =>
@@ -39,10 +42,10 @@ const foreign = ({ issuer, provider }: ProviderCredential, other: string): OAuth
   })
 
 /** The login's own server, where it names one. */
-const ownServer = ({ client_id, issuer, token_endpoint }: ProviderCredential): LoginServer | null =>
+const ownServer = ({ client_id, issuer, token_endpoint }: ProviderCredential): Party | null =>
   token_endpoint === undefined || client_id === undefined
     ? null
-    : { server: { issuer: issuer ?? null, token_endpoint }, client: { client_id }, scopes: [] }
+    : { server: { issuer: issuer ?? null, token_endpoint }, client: { client_id } }
 
 /**
  * The party that may refresh this login, from what the settings found.
@@ -50,7 +53,7 @@ const ownServer = ({ client_id, issuer, token_endpoint }: ProviderCredential): L
  * @since 0.1.0
  * @category combinators
  */
-export const bound = (credential: ProviderCredential, found: LoginServer): LoginServer | OAuthError => {
+export const bound = (credential: ProviderCredential, found: Party): Party | OAuthError => {
   const { client_id, issuer } = credential
   if (issuer !== undefined && found.server.issuer !== null && found.server.issuer !== issuer) {
     return foreign(credential, found.server.issuer)
@@ -85,10 +88,12 @@ const make = Effect.gen(function*() {
         return found instanceof OAuthError ? yield* found : found
       }),
     refresh: ({ client, server }, { refresh_token, resource }) =>
-      Effect.flatMap(loaded, ({ endpoint }) =>
-        endpoint.refresh(server, client, refresh_token, resource === undefined ? {} : { resource })),
-    revoke: ({ client, server }, token) => Effect.flatMap(loaded, ({ endpoint }) =>
-      endpoint.revoke(server, client, token))
+      Effect.flatMap(
+        loaded,
+        ({ endpoint }) => endpoint.refresh(server, client, refresh_token, resource === undefined ? {} : { resource })
+      ),
+    revoke: ({ client, server }, token) =>
+      Effect.flatMap(loaded, ({ endpoint }) => endpoint.revoke(server, client, token))
   }
   return service
 })

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import type { Credential } from "../credentials/Credentials.ts"
 import { ApiError } from "../domain/Failure.ts"
 import type { Message } from "../domain/Message.ts"
 import type { Response, ResponseEvent } from "../domain/ResponseEvent.ts"
@@ -60,6 +61,10 @@ export const fromModelError = (error: ModelError): ApiError =>
     code: error.reason
   })
 
+const keyWords = ({ kind, source }: Credential) => ({ bearer: kind === "login", key_source: source })
+
+const requestKey = (credential: Credential): Transport.RequestKey => ({ key: credential.key, ...keyWords(credential) })
+
 const encodeInput = (target: HttpTarget, request: RunRequest): EncodeInput => {
   const { effort, max_output_tokens, parallel_tool_calls, session_id, stop, temperature, tool_choice, top_p } =
     request.options ?? {}
@@ -97,7 +102,9 @@ const make = Effect.gen(function*() {
         endpoint: target.endpoint,
         headers: target.headers,
         key: Option.map(target.credential, ({ key }) => key),
-        ...Option.match(target.credential, { onNone: () => ({}), onSome: ({ source }) => ({ key_source: source }) }),
+        ...Option.match(target.credential, { onNone: () => ({}), onSome: keyWords }),
+        renew: (key) =>
+          Effect.mapBoth(target.renew(key), { onFailure: fromModelError, onSuccess: Option.map(requestKey) }),
         encoded,
         stream: input.stream,
         decode: { origin: input.origin, model: input.model, names: encoded.names },

@@ -51,9 +51,6 @@ const builtIn: Readonly<Record<string, BuiltIn>> = {
   )
 }
 
-/** The order in which reading 13.2 looks for a key. @since 0.1.0 @category constants */
-export const detectionOrder: ReadonlyArray<string> = ["hanzo", "anthropic", "openai"]
-
 /** @since 0.1.0 @category constants */
 export const scripted = "scripted"
 

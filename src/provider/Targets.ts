@@ -3,13 +3,17 @@
  *
  * @since 0.1.0
  */
+import * as Array from "effect/Array"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import type * as Redacted from "effect/Redacted"
 import { Config } from "../config/Config.ts"
+import type { CredentialError } from "../credentials/CredentialError.ts"
 import { type Credential, Credentials, variablesOf } from "../credentials/Credentials.ts"
+import { detectionOrder } from "../credentials/Detection.ts"
 import { Environment } from "../platform/Environment.ts"
 import type { ModelTraits, ProtocolName } from "../protocol/Protocol.ts"
 import { type Endpoint, isLoopback, resolve as resolveEndpoint } from "./EndpointResolver.ts"
@@ -27,6 +31,8 @@ export interface HttpTarget {
   readonly endpoint: Endpoint
   readonly headers: Readonly<Record<string, string>>
   readonly credential: Option.Option<Credential>
+  /** The server answered 401 to this key: another one for it, if there is one (readings 6.7, 13.5). */
+  readonly renew: (key: Redacted.Redacted) => Effect.Effect<Option.Option<Credential>, ModelError>
 }
 
 /** A scenario of the embedded model. @since 0.1.0 @category models */
@@ -160,6 +166,25 @@ const make = Effect.gen(function*() {
     !isLoopback(endpoint.origin) && !Providers.hasAuthHeader(entry.settings.headers) &&
     (variablesOf(entry.name, config).length > 0 || entry.settings.api_key !== undefined)
 
+  const noCredential = ({ message }: CredentialError): ModelError =>
+    new ModelError({
+      reason: "no_credential",
+      message: lines(message, "or name a model of another provider: -m PROVIDER/MODEL")
+    })
+
+  /** A login or command that does not work is no matter where no key is needed. */
+  const keyOf = (
+    entry: Providers.ProviderEntry,
+    endpoint: Endpoint
+  ): Effect.Effect<Option.Option<Credential>, ModelError> =>
+    Effect.catchAll(
+      credentials.keyFor(entry.name, config),
+      (error) =>
+        needsKey(entry, endpoint)
+          ? Effect.fail(noCredential(error))
+          : Effect.as(Effect.logWarning(error.message), Option.none())
+    )
+
   const httpTarget = (entry: Providers.ProviderEntry, model: string): Effect.Effect<HttpTarget, ModelError> =>
     Effect.gen(function*() {
       if (model === "") {
@@ -173,7 +198,7 @@ const make = Effect.gen(function*() {
         )
       }
       const endpoint = yield* endpointOf(entry)
-      const credential = yield* credentials.keyFor(entry.name, config)
+      const credential = yield* keyOf(entry, endpoint)
       if (Option.isNone(credential) && needsKey(entry, endpoint)) {
         const variables = variablesOf(entry.name, config)
         return yield* fail(
@@ -196,6 +221,7 @@ const make = Effect.gen(function*() {
         _tag: "Http",
         endpoint,
         credential,
+        renew: (key) => Effect.mapError(credentials.rejected(entry.name, config, key), noCredential),
         headers: settings.headers ?? {},
         model: {
           name: `${entry.name}/${model}`,
@@ -256,7 +282,10 @@ const make = Effect.gen(function*() {
     Effect.gen(function*() {
       const endpoint = yield* Effect.option(endpointOf(entry))
       if (Option.isNone(endpoint)) return false
-      return !needsKey(entry, endpoint.value) || Option.isSome(yield* credentials.keyFor(entry.name, config))
+      const key = yield* Effect.either(keyOf(entry, endpoint.value))
+      if (Either.isRight(key)) return !needsKey(entry, endpoint.value) || Option.isSome(key.right)
+      yield* Effect.logWarning(`${entry.name} is not used: ${key.left.message}`)
+      return false
     })
 
   /** The provider of a model named without one (reading 13.2); `null` model = nobody named one. */
@@ -268,12 +297,16 @@ const make = Effect.gen(function*() {
       })
       const lists = named.find((entry) => model !== null && Object.hasOwn(entry.settings.models ?? {}, model))
       if (lists !== undefined) return lists
-      for (const name of Providers.detectionOrder) {
-        if (Option.isSome(yield* credentials.keyFor(name, config))) return entryOf(name)
-      }
-      for (const entry of named) if (yield* usable(entry)) return entry
+      const keyed = yield* credentials.detect("api_key", config)
+      if (Option.isSome(keyed)) return entryOf(keyed.value.provider)
+      // what the settings set up comes before a login that was stored some time, unless it is one of the three themselves
+      const [three, others] = Array.partition(named, (entry) => !detectionOrder.includes(entry.name))
+      for (const entry of others) if (yield* usable(entry)) return entry
+      const stored = yield* credentials.detect("login", config)
+      if (Option.isSome(stored)) return entryOf(stored.value.provider)
+      for (const entry of three) if (yield* usable(entry)) return entry
       // A built-in provider that a variable leads to a server on this machine needs no key.
-      for (const name of Providers.detectionOrder) {
+      for (const name of detectionOrder) {
         const entry = entryOf(name)
         if (entry !== null && entry.base_url !== null && (yield* usable(entry))) return entry
       }

@@ -26,6 +26,13 @@ import { hasAuthHeader, isAuthHeader } from "./Providers.ts"
 import { amend, makeScrub, type Scrub, scrubError, scrubEvent, secretsOf } from "./Secrets.ts"
 import { type Fault, makeStreamReader, type StreamReader } from "./StreamReader.ts"
 
+/** What a request is sent with. @since 0.1.0 @category models */
+export interface RequestKey {
+  readonly key: Redacted.Redacted
+  readonly bearer: boolean
+  readonly key_source: string
+}
+
 /** @since 0.1.0 @category models */
 export interface UpstreamRequest {
   readonly protocol: Protocol
@@ -34,8 +41,12 @@ export interface UpstreamRequest {
   /** Headers of the settings; an identity among them takes the place of the key. */
   readonly headers: Readonly<Record<string, string>>
   readonly key: Option.Option<Redacted.Redacted>
+  /** The key is an access token and goes out as one, whatever header the keys of the protocol or host take. */
+  readonly bearer?: boolean
   /** Where the key came from, in words for the user. */
   readonly key_source?: string
+  /** Asked once, when the answer to the key is 401; with another key the request is sent once more (reading 13.5). */
+  readonly renew?: (key: Redacted.Redacted) => Effect.Effect<Option.Option<RequestKey>, ApiError>
   readonly encoded: EncodedRequest
   /** Must say what `encoded.body` asks for. */
   readonly stream: boolean
@@ -122,16 +133,18 @@ export const fromResponseError = (error: ResponseError, provider?: string): ApiE
  * header.
  */
 const headersOf = (
-  request: Pick<UpstreamRequest, "protocol" | "endpoint" | "headers" | "key" | "stream">
+  request: Pick<UpstreamRequest, "protocol" | "endpoint" | "headers" | "key" | "bearer" | "stream">
 ): Readonly<Record<string, string>> => {
   const own = hasAuthHeader(request.headers)
   const key = own ? null : Option.match(request.key, { onNone: () => null, onSome: Redacted.value })
   const headers: Record<string, string> = {}
-  for (const [name, value] of Object.entries(request.protocol.headers(key))) {
+  const bearer = request.bearer === true
+  for (const [name, value] of Object.entries(request.protocol.headers(bearer ? null : key))) {
     const lower = name.toLowerCase()
     if (!(isAuthHeader(lower) && request.endpoint.auth !== undefined)) headers[lower] = value
   }
-  if (key !== null && request.endpoint.auth !== undefined) headers[request.endpoint.auth] = key
+  if (key !== null && bearer) headers["authorization"] = `Bearer ${key}`
+  else if (key !== null && request.endpoint.auth !== undefined) headers[request.endpoint.auth] = key
   headers["content-type"] = "application/json"
   headers["accept"] = request.stream ? "text/event-stream" : "application/json"
   // Events are small and come one by one: compressing them costs a delay and gains nothing.
@@ -361,7 +374,17 @@ export const make: Effect.Effect<Transport, never, Http> = Effect.map(Http, (htt
         const body = yield* readAll(response, maxErrorBytes).pipe(
           Effect.match({ onFailure: () => "", onSuccess: ({ bytes }) => new TextDecoder().decode(bytes) })
         )
-        return yield* yield* refusal(request, response, body, scrub)
+        const refused = yield* refusal(request, response, body, scrub)
+        const { key, renew } = request
+        if (response.status !== 401 || renew === undefined || Option.isNone(key) || hasAuthHeader(request.headers)) {
+          return yield* refused
+        }
+        // Nothing of an answer has begun. Once: the request that is sent now has no second key.
+        const { renew: _, ...again } = request
+        const next = yield* renew(key.value)
+        if (Option.isNone(next)) return yield* refused
+        yield* response.release
+        return yield* open({ ...again, ...next.value, key: Option.some(next.value.key) })
       }
       const stop = makeLocalStop(request.encoded.local_stop)
       const shape = (events: ReadonlyArray<ResponseEvent>) => {

@@ -49,7 +49,7 @@ const layerOf = (root: string, machine: Machine) =>
   Layer.merge(Targets.layer, Sandbox.layer).pipe(
     Layer.provide(ScriptedModels.layer),
     Layer.provideMerge(Layer.mergeAll(
-      Credentials.layer,
+      Credentials.layerKeys,
       Http.layer,
       Layer.succeed(LocalServers, { detect: Effect.succeed(machine.servers ?? []) }),
       Config.layerText(machine.settings ?? ""),

@@ -50,7 +50,7 @@ const layer = ({ key = secret, origin, protocol = "chat", settings = {} }: Given
   ApiClientLive.layer.pipe(
     Layer.provideMerge(AgentRunGateway.layer),
     Layer.provideMerge(Targets.layer),
-    Layer.provide([Credentials.layer, scenarios, LocalServers.layerNone, Http.layer]),
+    Layer.provide([Credentials.layerKeys, scenarios, LocalServers.layerNone, Http.layer]),
     Layer.provide(Config.layerText(JSON.stringify({
       providers: {
         up: { protocol, base_url: origin, ...(key === null ? {} : { api_key: key }), ...settings }

@@ -32,7 +32,7 @@ const layer = (given: Given) =>
   Models.layer.pipe(
     Layer.provideMerge(Targets.layer),
     Layer.provide([
-      Credentials.layer,
+      Credentials.layerKeys,
       scenarios,
       Layer.succeed(LocalServers, { detect: Effect.succeed(given.servers ?? []) }),
       Config.layerText(JSON.stringify(given.settings ?? {}))

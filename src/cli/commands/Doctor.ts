@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Credentials } from "../../credentials/Credentials.ts"
+import { AtomicFile } from "../../platform/AtomicFile.ts"
 import { Http } from "../../platform/Http.ts"
 import { LocalServers } from "../../provider/LocalServers.ts"
 import { ScriptedModels } from "../../provider/ScriptedModel.ts"
@@ -15,7 +16,8 @@ import * as Spec from "../Spec.ts"
 const layer = (directory: string | undefined) =>
   Targets.layer.pipe(
     Layer.provide(ScriptedModels.layer),
-    Layer.provideMerge(Layer.merge(Credentials.layer, Layer.provideMerge(LocalServers.layer, Http.layer))),
+    Layer.provideMerge(Credentials.layer),
+    Layer.provideMerge(Layer.merge(AtomicFile.layer, Layer.provideMerge(LocalServers.layer, Http.layer))),
     Layer.provideMerge(sandboxLayer(directory))
   )
 

@@ -1,0 +1,479 @@
+/**
+ * The store of logins behind `CredentialStore`, loaded when there is a file of logins or one is to be made.
+ *
+ * Every change happens under the lock of the file: read again, change, write whole. A refresh has one flight a provider
+ * in this process, which no waiter's interruption ends, and one request a token over all processes: whoever gets the lock
+ * and finds a newer token uses that.
+ *
+ * @since 0.1.0
+ */
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import type { HanzoConfig } from "../config/Schema.ts"
+import { AtomicFile, type WriteOptions } from "../platform/AtomicFile.ts"
+import { Dirs } from "../platform/Dirs.ts"
+import { Environment } from "../platform/Environment.ts"
+import type { FileStamp } from "../platform/FileCalls.ts"
+import type { FileError } from "../platform/FileError.ts"
+import { Files } from "../platform/Files.ts"
+import { FileLock, type HeldLock } from "../platform/FileLock.ts"
+import type { Http } from "../platform/Http.ts"
+import { CredentialError } from "./CredentialError.ts"
+import * as CredentialFile from "./CredentialFile.ts"
+import type { BrokenLogin, CredentialStoreService, LoginState, StoredLogin, StoreNeeds } from "./CredentialStore.ts"
+import { fileIn, isDue, isExpired } from "./Expiry.ts"
+import type { OAuthError, TokenAnswer } from "./OAuthClient.ts"
+import type { ProviderCredential } from "./ProviderCredential.ts"
+import { type Party, TokenRefresh } from "./TokenRefresh.ts"
+
+const maxBytes = 4 * 1024 * 1024
+const attempts = 8
+const lockWait = Duration.minutes(2)
+/** How long the end of the program waits for the answer to a request that is out. */
+const exitGrace = Duration.seconds(5)
+
+const same = (a: Redacted.Redacted, b: Redacted.Redacted): boolean => Redacted.value(a) === Redacted.value(b)
+
+interface Content {
+  /** Canonical. */
+  readonly path: string
+  readonly text: string
+  /** Null = there is no file yet. */
+  readonly stamp: FileStamp | null
+}
+
+/** Over any lock and any way to refresh. Its flights end with the scope. @since 0.1.0 @category constructors */
+export const make: Effect.Effect<
+  CredentialStoreService,
+  never,
+  StoreNeeds | FileLock | TokenRefresh | Scope.Scope
+> = Effect.gen(function*() {
+  const atomic = yield* AtomicFile
+  const files = yield* Files
+  const fs = yield* FileSystem.FileSystem
+  const lock = yield* FileLock
+  const tokens = yield* TokenRefresh
+  const { os } = yield* Environment
+  const { config: home } = yield* Dirs
+  const scope = yield* Effect.scope
+  const file = fileIn(home)
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+  const flights = new Map<string, Deferred.Deferred<ProviderCredential, CredentialError>>()
+  /** Refresh tokens that a server has refused: asking again would not help. */
+  const refused = new Map<string, string>()
+  /** Logins that a full or broken disk would not take, by the refresh token that they were had for. */
+  const unsaved = new Map<string, { readonly used: string; readonly credential: ProviderCredential }>()
+
+  const broken = (reason: "unreadable" | "unwritable", file_error: FileError): CredentialError =>
+    new CredentialError({ reason, message: file_error.message })
+  const unreadable = (error: FileError) => broken("unreadable", error)
+
+  const corrupt = ({ column, line, message }: CredentialFile.Problem): CredentialError =>
+    new CredentialError({
+      reason: "corrupt",
+      message: `${file}, line ${line}, column ${column}: ${message}; correct the file or move it away, nothing is ` +
+        `overwritten`
+    })
+
+  const wide = ({ mode }: FileStamp): boolean => os !== "win32" && (mode & 0o077) !== 0
+
+  /** Nobody else may read the file (reading 6.10). */
+  const tightened = (path: string, stamp: FileStamp): Effect.Effect<FileStamp, CredentialError> =>
+    Effect.gen(function*() {
+      if (!wide(stamp)) return stamp
+      const said = stamp.mode.toString(8).padStart(4, "0")
+      yield* Effect.ignore(fs.chmod(path, 0o600))
+      const now = yield* Effect.mapError(files.stat(path), unreadable)
+      if (now === null || wide(now)) {
+        return yield* new CredentialError({
+          reason: "insecure",
+          message: `${path} holds logins and others may read it (mode ${said}), which could not be changed; make it ` +
+            `yours alone (chmod 600), or move it to a file system that knows permissions`
+        })
+      }
+      yield* Effect.logWarning(
+        `${path} holds logins and others could read it (mode ${said}); it is readable for you alone now`
+      )
+      return now
+    })
+
+  /** The file as it stands; costs one look when there is none. */
+  const read: Effect.Effect<Content, CredentialError> = Effect.gen(function*() {
+    const there = yield* files.stat(file).pipe(
+      Effect.catchAll((error) => error.reason === "not_a_directory" ? Effect.succeed(null) : Effect.fail(error)),
+      Effect.mapError(unreadable)
+    )
+    if (there === null) return { path: file, text: "", stamp: null }
+    const { kind, path } = yield* Effect.mapError(files.canonical(file), unreadable)
+    if (kind === null) return { path, text: "", stamp: null }
+    const found = yield* Effect.mapError(files.stat(path), unreadable)
+    if (found !== null && found.kind === "file") yield* tightened(path, found)
+    const { bytes, stamp } = yield* Effect.mapError(files.read(path, maxBytes), unreadable)
+    const text = yield* Effect.try({
+      try: () => decoder.decode(bytes),
+      catch: () => corrupt({ line: 1, column: 1, message: "the file is not UTF-8" })
+    })
+    return { path, text, stamp }
+  })
+
+  const entriesOf = (text: string): Effect.Effect<ReadonlyMap<string, CredentialFile.Entry>, CredentialError> => {
+    const parsed = CredentialFile.parse(text)
+    return "problem" in parsed ? Effect.fail(corrupt(parsed.problem)) : Effect.succeed(parsed.entries)
+  }
+
+  const loginIn = (
+    text: string,
+    provider: string
+  ): Effect.Effect<Option.Option<ProviderCredential>, CredentialError> =>
+    Effect.flatMap(entriesOf(text), (entries) => {
+      const entry = entries.get(provider)
+      if (entry === undefined) return Effect.succeedNone
+      if ("problem" in entry) return Effect.fail(corrupt(entry.problem))
+      const newer = unsaved.get(provider)
+      const { refresh_token } = entry.credential
+      return Effect.succeedSome(
+        newer !== undefined && refresh_token !== null && newer.used === Redacted.value(refresh_token)
+          ? newer.credential
+          : entry.credential
+      )
+    })
+
+  const get: CredentialStoreService["get"] = (provider) => Effect.flatMap(read, ({ text }) => loginIn(text, provider))
+
+  const stateOf = (credential: ProviderCredential, now: number): LoginState => {
+    if (!isDue(credential, now)) return "valid"
+    const { provider, refresh_token } = credential
+    const hopeless = refresh_token === null || refused.get(provider) === Redacted.value(refresh_token)
+    return hopeless ? (isExpired(credential, now) ? "needs_login" : "valid") : "due"
+  }
+
+  const stored = (credential: ProviderCredential): Effect.Effect<StoredLogin> =>
+    Effect.map(Clock.currentTimeMillis, (now) => ({
+      provider: credential.provider,
+      credential,
+      state: stateOf(credential, now)
+    }))
+
+  const look: CredentialStoreService["look"] = (provider) =>
+    Effect.flatMap(
+      get(provider),
+      Option.match({
+        onNone: () => Effect.succeedNone,
+        onSome: (credential) => Effect.asSome(stored(credential))
+      })
+    )
+
+  const list: CredentialStoreService["list"] = Effect.gen(function*() {
+    const entries = yield* Effect.flatMap(read, ({ text }) => entriesOf(text))
+    const logins: Array<StoredLogin> = []
+    const rest: Array<BrokenLogin> = []
+    for (const entry of entries.values()) {
+      if ("problem" in entry) rest.push({ provider: entry.provider, message: corrupt(entry.problem).message })
+      else logins.push(yield* stored(entry.credential))
+    }
+    return { logins, broken: rest }
+  })
+
+  const locked = <A>(body: (held: HeldLock) => Effect.Effect<A, CredentialError>): Effect.Effect<A, CredentialError> =>
+    Effect.scoped(
+      lock.acquire(file, { create_parents: 0o700, timeout: lockWait }).pipe(
+        Effect.mapError((error) =>
+          new CredentialError({
+            reason: error.reason === "busy" ? "busy" : "unwritable",
+            message: `the logins in ${file} cannot be changed: ${error.message}`
+          })
+        ),
+        Effect.flatMap(body)
+      )
+    )
+
+  const options = (stamp: FileStamp | null): WriteOptions => ({
+    mode: 0o600,
+    create_parents: 0o700,
+    expect: stamp ?? "absent",
+    approved: true
+  })
+
+  /** Under the lock: a program that knows nothing of it may still write in between, then the change is made again. */
+  const change = <A>(
+    edit: (content: Content) => Effect.Effect<{ readonly text: string; readonly result: A }, CredentialError>
+  ): Effect.Effect<A, CredentialError> => {
+    const attempt = (left: number): Effect.Effect<A, CredentialError> =>
+      Effect.gen(function*() {
+        const content = yield* read
+        const { result, text } = yield* edit(content)
+        if (text === content.text) return result
+        return yield* atomic.write(content.path, text, options(content.stamp)).pipe(
+          Effect.as(result),
+          Effect.catchAll((error) =>
+            (error.reason === "changed" || error.reason === "exists") && left > 0
+              ? attempt(left - 1)
+              : Effect.fail(broken("unwritable", error))
+          )
+        )
+      })
+    return attempt(attempts)
+  }
+
+  const put = (credential: ProviderCredential): Effect.Effect<void, CredentialError> =>
+    change(({ text }) =>
+      Effect.as(entriesOf(text), { text: CredentialFile.withLogin(text, credential), result: undefined })
+    )
+
+  const store: CredentialStoreService["store"] = (credential, { replace_corrupt = false } = {}) =>
+    Effect.gen(function*() {
+      const problem = CredentialFile.nameProblem(credential.provider)
+      if (problem !== null) return yield* new CredentialError({ reason: "invalid_name", message: problem })
+      const write = change(({ text }) =>
+        Effect.as(loginIn(text, credential.provider), {
+          text: CredentialFile.withLogin(text, credential),
+          result: { kept: null }
+        })
+      )
+      /** The old file keeps its bytes under another name; the new one holds what of it is sound. */
+      const replace = (error: CredentialError) =>
+        Effect.gen(function*() {
+          const { kind, path } = yield* Effect.mapError(files.canonical(file), unreadable)
+          if (kind !== "file") return yield* error
+          const { bytes, stamp } = yield* Effect.mapError(files.read(path, maxBytes), unreadable)
+          const kept = `${path}.corrupt-${yield* Clock.currentTimeMillis}`
+          yield* Effect.mapError(
+            atomic.write(kept, bytes, { mode: 0o600, expect: "absent" }),
+            (file_error) => broken("unwritable", file_error)
+          )
+          const parsed = CredentialFile.parse(new TextDecoder().decode(bytes))
+          const others = "problem" in parsed
+            ? ""
+            : CredentialFile.withoutLogin(new TextDecoder().decode(bytes), credential.provider)
+          yield* Effect.mapError(
+            atomic.write(path, CredentialFile.withLogin(others, credential), options(stamp)),
+            (file_error) => broken("unwritable", file_error)
+          )
+          return { kept }
+        })
+      const done = yield* locked(() =>
+        Effect.uninterruptible(
+          replace_corrupt ? Effect.catchIf(write, ({ reason }) => reason === "corrupt", replace) : write
+        )
+      )
+      unsaved.delete(credential.provider)
+      refused.delete(credential.provider)
+      return done
+    })
+
+  const remove: CredentialStoreService["remove"] = (provider) =>
+    Effect.gen(function*() {
+      // nothing there: no lock file is left in a directory that may not even exist
+      if (!(yield* Effect.flatMap(read, ({ text }) => entriesOf(text))).has(provider)) return false
+      refused.delete(provider)
+      unsaved.delete(provider)
+      return yield* locked(() =>
+        change(({ text }) =>
+          Effect.map(entriesOf(text), (entries) =>
+            entries.has(provider)
+              ? { text: CredentialFile.withoutLogin(text, provider), result: true }
+              : { text, result: false })
+        )
+      )
+    })
+
+  const needsLogin = (provider: string, why: string): CredentialError =>
+    new CredentialError({
+      reason: "needs_login",
+      provider,
+      message:
+        `the login of ${provider} is no longer good: ${why}; log in again (hanzo-dev auth login ${provider}), or set an API key`
+    })
+
+  const fromOAuth = (provider: string, error: OAuthError): CredentialError =>
+    error.reason === "invalid_grant"
+      ? needsLogin(provider, error.message)
+      : new CredentialError({
+        reason: error.reason === "not_configured" || error.reason === "s256_unsupported"
+          ? "not_configured"
+          : "unavailable",
+        provider,
+        message: `the login of ${provider} could not be refreshed: ${error.message}`
+      })
+
+  /**
+   * A refresh uses up the refresh token, so the answer must find its place: a directory that takes no new files and a
+   * full disk are found out before anything is asked.
+   */
+  const roomFor = ({ path, text }: Content): Effect.Effect<void, CredentialError> => {
+    const probe = `${path.slice(0, path.lastIndexOf("/"))}/.credentials.json.room`
+    return atomic.write(probe, new Uint8Array(text.length + 16_384), { mode: 0o600 }).pipe(
+      Effect.zipRight(files.remove(probe)),
+      Effect.mapError((error) =>
+        new CredentialError({
+          reason: "unwritable",
+          message: `the login was not refreshed, since the new one could not be stored in ${path}: ${error.why}`
+        })
+      ),
+      Effect.uninterruptible
+    )
+  }
+
+  /**
+   * From the request to the rename nothing is interrupted: the server may have made the old refresh token worthless.
+   * Only the wait for an answer ends some seconds after the program was asked to end.
+   */
+  const exchange = (
+    party: Party,
+    used: ProviderCredential,
+    refresh_token: Redacted.Redacted
+  ): Effect.Effect<ProviderCredential, CredentialError | OAuthError> =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function*() {
+        const request = yield* Effect.forkDaemon(
+          Effect.interruptible(tokens.refresh(party, { ...used, refresh_token }))
+        )
+        const first = yield* Effect.exit(restore(Fiber.await(request)))
+        let answer: Exit.Exit<TokenAnswer, OAuthError>
+        if (Exit.isSuccess(first)) answer = first.value
+        else {
+          const late = yield* Fiber.await(request).pipe(Effect.interruptible, Effect.timeoutOption(exitGrace))
+          if (Option.isNone(late)) {
+            yield* Fiber.interruptFork(request)
+            return yield* Effect.interrupt
+          }
+          answer = late.value
+        }
+        const { access_token, expires_at, refresh_token: rotated, scopes } = yield* answer
+        const renewed: ProviderCredential = {
+          ...used,
+          access_token,
+          refresh_token: rotated ?? refresh_token,
+          expires_at,
+          ...(scopes === null ? {} : { scopes })
+        }
+        // Stored first, then used. Where that fails the old token is worthless all the same: this process goes on with
+        // the new one and tries again.
+        yield* put(renewed).pipe(
+          Effect.tap(Effect.sync(() => unsaved.delete(used.provider))),
+          Effect.catchAll((error) => {
+            const known = unsaved.get(used.provider)
+            const from = known?.credential === used ? known.used : Redacted.value(refresh_token)
+            unsaved.set(used.provider, { used: from, credential: renewed })
+            return Effect.logWarning(
+              `the login of ${used.provider} was refreshed but could not be stored, so it holds for this process only: ` +
+                error.message
+            )
+          })
+        )
+        return renewed
+      })
+    )
+
+  const renew = (provider: string, config: HanzoConfig, than: Redacted.Redacted) =>
+    locked((held) => {
+      const attempt = (bad: Redacted.Redacted, left: number): Effect.Effect<ProviderCredential, CredentialError> =>
+        Effect.gen(function*() {
+          const content = yield* read
+          const now = yield* Clock.currentTimeMillis
+          const found = yield* loginIn(content.text, provider)
+          if (Option.isNone(found)) {
+            return yield* new CredentialError({
+              reason: "not_found",
+              provider,
+              message: `there is no login of ${provider} in ${file}`
+            })
+          }
+          const credential = found.value
+          const { refresh_token } = credential
+          if (unsaved.get(provider)?.credential === credential) {
+            yield* Effect.ignore(Effect.zipRight(put(credential), Effect.sync(() => unsaved.delete(provider))))
+          }
+          if (!same(credential.access_token, bad) && !isDue(credential, now)) return credential
+          if (refresh_token === null) return yield* needsLogin(provider, "it came without a refresh token")
+          if (refused.get(provider) === Redacted.value(refresh_token)) {
+            return yield* needsLogin(provider, "the server refuses to refresh it")
+          }
+          const party = yield* Effect.mapError(
+            tokens.serverOf(credential, config),
+            (error) => fromOAuth(provider, error)
+          )
+          yield* roomFor(content)
+          if (!(yield* held.held)) {
+            return yield* new CredentialError({
+              reason: "busy",
+              provider,
+              message: `the lock ${held.path} was lost while the login of ${provider} was to be refreshed; try again`
+            })
+          }
+          return yield* exchange(party, credential, refresh_token).pipe(
+            Effect.catchTag("OAuthError", (error) =>
+              Effect.gen(function*() {
+                if (error.reason !== "invalid_grant") return yield* fromOAuth(provider, error)
+                refused.set(provider, Redacted.value(refresh_token))
+                // A program that knows no lock may have been quicker: then its token stands in the file by now.
+                const again = yield* get(provider)
+                const newer = Option.isSome(again) && again.value.refresh_token !== null &&
+                  !same(again.value.refresh_token, refresh_token)
+                const other = Option.isSome(again) && !same(again.value.access_token, credential.access_token)
+                return (newer || other) && left > 0
+                  ? yield* attempt(credential.access_token, left - 1)
+                  : yield* fromOAuth(provider, error)
+              }))
+          )
+        })
+      return attempt(than, 2)
+    })
+
+  /** One flight a provider; it lives in the scope of the store. */
+  const join = (
+    provider: string,
+    config: HanzoConfig,
+    than: Redacted.Redacted
+  ): Effect.Effect<{ readonly credential: ProviderCredential; readonly joined: boolean }, CredentialError> =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function*() {
+        const known = flights.get(provider)
+        if (known !== undefined) return { credential: yield* restore(Deferred.await(known)), joined: true }
+        const result = yield* Deferred.make<ProviderCredential, CredentialError>()
+        flights.set(provider, result)
+        yield* Effect.interruptible(renew(provider, config, than)).pipe(
+          Effect.onExit((exit) =>
+            Effect.suspend(() => {
+              flights.delete(provider)
+              return Deferred.done(result, exit)
+            })
+          ),
+          Effect.forkIn(scope)
+        )
+        return { credential: yield* restore(Deferred.await(result)), joined: false }
+      })
+    )
+
+  const refresh: CredentialStoreService["refresh"] = (provider, config, { than } = {}) =>
+    Effect.gen(function*() {
+      const bad = than ?? (yield* get(provider).pipe(
+        Effect.map(Option.match({ onNone: () => Redacted.make(""), onSome: ({ access_token }) => access_token }))
+      ))
+      const { credential, joined } = yield* join(provider, config, bad)
+      // The flight it joined had begun for an older token and ended with the one that is no longer good.
+      return joined && same(credential.access_token, bad)
+        ? (yield* join(provider, config, bad)).credential
+        : credential
+    })
+
+  const service: CredentialStoreService = { file, get, look, store, refresh, remove, list }
+  return service
+})
+
+/** @since 0.1.0 @category constructors */
+export const live: Effect.Effect<CredentialStoreService, never, StoreNeeds | Http | Scope.Scope> = Effect.gen(
+  function*() {
+    const context = yield* Layer.build(Layer.merge(FileLock.layer, TokenRefresh.layer))
+    return yield* Effect.provide(make, context)
+  }
+)
