@@ -60,6 +60,13 @@ await Promise.all([
   }),
   esbuild.build({ ...bundle, entryPoints: { commands: "src/cli/Main.ts" }, define })
 ])
+// They are read one byte a character. esbuild escapes what is not ASCII in texts, not in regular expressions.
+for (const file of ["hanzo-dev.js", "commands.js"]) {
+  const found = /.{0,40}[^\0-\x7f].{0,20}/.exec(readFileSync(join(bin, file), "utf8"))
+  if (found === null) continue
+  process.stderr.write(`${file} is not ASCII: write the character as an escape in ${found[0]}\n`)
+  process.exit(1)
+}
 // The package is ES modules; these two are scripts, which start faster.
 writeFileSync(join(bin, "package.json"), "{ \"type\": \"commonjs\" }\n")
 chmodSync(join(bin, "hanzo-dev.js"), 0o755)

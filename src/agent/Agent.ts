@@ -5,8 +5,8 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import type * as Stream from "effect/Stream"
+import * as Layers from "../domain/Layers.ts"
 import type { AgentEvent } from "../domain/AgentEvent.ts"
 import type { AgentError } from "../domain/Failure.ts"
 import type { Part } from "../domain/Message.ts"
@@ -46,5 +46,5 @@ export interface AgentService {
 
 /** @since 0.1.0 @category services */
 export class Agent extends Context.Tag("@hanzo/dev/agent/Agent")<Agent, AgentService>() {
-  static readonly layer = Layer.effect(Agent, Coordinator.make)
+  static readonly layer = Layers.effect(Agent, Coordinator.make)
 }

@@ -7,8 +7,8 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Layers from "../domain/Layers.ts"
 import { Workspace, type WorkspaceService } from "../domain/Workspace.ts"
 import { Dirs } from "../platform/Dirs.ts"
 import { Environment } from "../platform/Environment.ts"
@@ -55,4 +55,4 @@ export const locate = (
   })
 
 /** Call once and keep the result. @since 0.1.0 @category layers */
-export const layer = (directory?: string) => Layer.effect(Workspace, locate(directory))
+export const layer = (directory?: string) => Layers.effect(Workspace, locate(directory))

@@ -5,7 +5,6 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import { Agent } from "../agent/Agent.ts"
 import { AllowAlways } from "../config/AllowAlways.ts"
 import { SettingsWriter } from "../config/SettingsWriter.ts"
@@ -23,7 +22,7 @@ import { AppendLog } from "../platform/AppendLog.ts"
 import { AtomicFile } from "../platform/AtomicFile.ts"
 import { Files } from "../platform/Files.ts"
 import { Http } from "../platform/Http.ts"
-import { inOrder, keeping } from "../platform/InOrder.ts"
+import * as Layers from "../domain/Layers.ts"
 import { Processes } from "../platform/Processes.ts"
 import { ShellGrammar } from "../platform/ShellGrammar.ts"
 import { Spawner } from "../platform/Spawner.ts"
@@ -73,7 +72,7 @@ export interface WorkspaceOptions extends SettingsOptions {
 
 /** Record, HTTP, processes, files, ids. @since 0.1.0 @category layers */
 export const layerProcess = (options: ProcessOptions = {}) =>
-  inOrder(
+  Layers.inOrder(
     Processes.layer,
     Files.layer,
     AtomicFile.layer,
@@ -89,8 +88,8 @@ export { layerSettings }
 
 /** Names to models, and requests to them. @since 0.1.0 @category layers */
 export const layerModels = (options: WorkspaceOptions = {}) =>
-  keeping(
-    inOrder(
+  Layers.keeping(
+    Layers.inOrder(
       Credentials.layer,
       ScriptedModels.layerWith({
         ...(options.scenario_file === undefined ? {} : { file: options.scenario_file }),
@@ -111,14 +110,14 @@ export const layerModels = (options: WorkspaceOptions = {}) =>
 /** The tools behind their Guard, with rules and prompters. @since 0.1.0 @category layers */
 export const layerTools = (options: WorkspaceOptions = {}) =>
   // whoever held `NativeTools` could call a tool without the Guard: what composes the tools is not given out
-  keeping(
-    inOrder(
-      Layer.succeed(PermissionPrompter, options.prompters ?? []),
+  Layers.keeping(
+    Layers.inOrder(
+      Layers.succeed(PermissionPrompter, options.prompters ?? []),
       // "always" is written to the workspace's local settings
       SettingsWriter.layer,
       Trust.layer,
       AllowAlways.layer,
-      Layer.effect(PersistAllow, AllowAlways),
+      Layers.effect(PersistAllow, AllowAlways),
       ShellGrammar.layer,
       AppendLog.layer,
       PermissionAudit.layerFile,
@@ -152,4 +151,4 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
 
 /** Everything of a workspace, the agent on top. Needs the platform and `layerProcess`. @since 0.1.0 @category layers */
 export const layerWorkspace = (options: WorkspaceOptions = {}) =>
-  inOrder(layerSettings(options), layerTools(options), layerModels(options), Agent.layer)
+  Layers.inOrder(layerSettings(options), layerTools(options), layerModels(options), Agent.layer)

@@ -7,8 +7,9 @@
 import type * as FileSystem from "@effect/platform/FileSystem"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Layers from "../domain/Layers.ts"
 import type { PermissionRule } from "../domain/Permission.ts"
 import type { Dirs } from "../platform/Dirs.ts"
 import type { Environment } from "../platform/Environment.ts"
@@ -108,5 +109,5 @@ export class AllowAlways extends Context.Tag("@hanzo/dev/config/AllowAlways")<Al
     AllowAlways,
     never,
     Config | SettingsWriter | Trust | FileSystem.FileSystem | Dirs | Environment
-  > = Layer.effect(AllowAlways, make)
+  > = Layers.effect(AllowAlways, make)
 }

@@ -6,7 +6,8 @@
 import type * as FileSystem from "@effect/platform/FileSystem"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
+import * as Layers from "../domain/Layers.ts"
 import type { Dirs } from "../platform/Dirs.ts"
 import type { Environment } from "../platform/Environment.ts"
 import type * as Check from "./Check.ts"
@@ -81,7 +82,7 @@ export const load: (
 /** @since 0.1.0 @category services */
 export class Config extends Context.Tag("@hanzo/dev/config/Config")<Config, ConfigService>() {
   /** User file, managed file, environment; no workspace, no flags. */
-  static readonly layer: Layer.Layer<Config, never, FileSystem.FileSystem | Dirs | Environment> = Layer.effect(
+  static readonly layer: Layer.Layer<Config, never, FileSystem.FileSystem | Dirs | Environment> = Layers.effect(
     Config,
     load()
   )
@@ -89,12 +90,12 @@ export class Config extends Context.Tag("@hanzo/dev/config/Config")<Config, Conf
   /** Every tier of a workspace. Call once and keep the result. */
   static readonly layerFor = (
     options: LoadOptions
-  ): Layer.Layer<Config, never, FileSystem.FileSystem | Dirs | Environment> => Layer.effect(Config, load(options))
+  ): Layer.Layer<Config, never, FileSystem.FileSystem | Dirs | Environment> => Layers.effect(Config, load(options))
 
   /** A version that was loaded before. */
-  static readonly layerOf = (config: ConfigService): Layer.Layer<Config> => Layer.succeed(Config, config)
+  static readonly layerOf = (config: ConfigService): Layer.Layer<Config> => Layers.succeed(Config, config)
 
   /** The settings of a user file's text alone, for tests and embedders: no disk, no environment. */
   static readonly layerText = (text: string, flags: ConfigFlags = {}): Layer.Layer<Config> =>
-    Layer.sync(Config, () => Load.ofText(text, flags))
+    Layers.sync(Config, () => Load.ofText(text, flags))
 }

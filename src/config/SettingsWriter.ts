@@ -5,8 +5,9 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Layers from "../domain/Layers.ts"
 import { AtomicFile } from "../platform/AtomicFile.ts"
 import type { FileError } from "../platform/FileError.ts"
 import { Files } from "../platform/Files.ts"
@@ -155,5 +156,5 @@ const make = Effect.gen(function*() {
 export class SettingsWriter
   extends Context.Tag("@hanzo/dev/config/SettingsWriter")<SettingsWriter, SettingsWriterService>()
 {
-  static readonly layer: Layer.Layer<SettingsWriter, never, AtomicFile | Files> = Layer.effect(SettingsWriter, make)
+  static readonly layer: Layer.Layer<SettingsWriter, never, AtomicFile | Files> = Layers.effect(SettingsWriter, make)
 }

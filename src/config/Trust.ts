@@ -7,8 +7,9 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Layers from "../domain/Layers.ts"
 import { AtomicFile } from "../platform/AtomicFile.ts"
 import { Dirs } from "../platform/Dirs.ts"
 import type { FileError } from "../platform/FileError.ts"
@@ -271,5 +272,5 @@ const make = Effect.gen(function*() {
 
 /** @since 0.1.0 @category services */
 export class Trust extends Context.Tag("@hanzo/dev/config/Trust")<Trust, TrustService>() {
-  static readonly layer: Layer.Layer<Trust, never, AtomicFile | Files | Dirs> = Layer.effect(Trust, make)
+  static readonly layer: Layer.Layer<Trust, never, AtomicFile | Files | Dirs> = Layers.effect(Trust, make)
 }

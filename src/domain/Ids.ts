@@ -9,10 +9,11 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
+import * as Layers from "./Layers.ts"
 
 /** @since 0.1.0 @category schemas */
 export const SessionId = Schema.String.pipe(Schema.brand("SessionId"))
@@ -60,7 +61,7 @@ const uuid7 = (now: number, words: readonly [number, number, number, number]): s
  * @category services
  */
 export class Ids extends Context.Tag("@hanzo/dev/domain/Ids")<Ids, IdsService>() {
-  static readonly layer: Layer.Layer<Ids> = Layer.succeed(
+  static readonly layer: Layer.Layer<Ids> = Layers.succeed(
     Ids,
     fromMake((prefix) =>
       Effect.gen(function*() {
@@ -72,7 +73,7 @@ export class Ids extends Context.Tag("@hanzo/dev/domain/Ids")<Ids, IdsService>()
   )
 
   /** Counting ids for tests: `ses_1`, `run_2`, ... in the order of the calls. */
-  static readonly layerCounting: Layer.Layer<Ids> = Layer.effect(
+  static readonly layerCounting: Layer.Layer<Ids> = Layers.effect(
     Ids,
     Effect.map(
       Ref.make(0),

@@ -6,7 +6,8 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
+import * as Layers from "../domain/Layers.ts"
 import { Config, type ConfigService } from "../config/Config.ts"
 import type { HookEvent } from "../config/Schema.ts"
 import type { JsonObject, ToolResult } from "../domain/Tool.ts"
@@ -88,11 +89,11 @@ const make = Effect.gen(function*() {
 
 /** @since 0.1.0 @category services */
 export class Hooks extends Context.Tag("@hanzo/dev/hooks/Hooks")<Hooks, HooksService>() {
-  static readonly layer: Layer.Layer<Hooks, never, Config | Processes | Environment | Workspace> = Layer.effect(
+  static readonly layer: Layer.Layer<Hooks, never, Config | Processes | Environment | Workspace> = Layers.effect(
     Hooks,
     make
   )
 
   /** No hooks at all. */
-  static readonly layerNone: Layer.Layer<Hooks> = Layer.succeed(Hooks, none)
+  static readonly layerNone: Layer.Layer<Hooks> = Layers.succeed(Hooks, none)
 }

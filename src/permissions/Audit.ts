@@ -13,6 +13,7 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
+import * as Layers from "../domain/Layers.ts"
 import { fnmatchcase } from "../codec/Fnmatch.ts"
 import { PermissionMode } from "../domain/Permission.ts"
 import { AppendLog } from "../platform/AppendLog.ts"
@@ -148,7 +149,7 @@ const stampedStep = ({ call_id, session_id, tool_name }: StepCall, step: CallSte
 export class PermissionAudit
   extends Context.Tag("@hanzo/dev/permissions/PermissionAudit")<PermissionAudit, PermissionAuditService>()
 {
-  static readonly layerFile: Layer.Layer<PermissionAudit, never, AppendLog | Dirs> = Layer.effect(
+  static readonly layerFile: Layer.Layer<PermissionAudit, never, AppendLog | Dirs> = Layers.effect(
     PermissionAudit,
     Effect.gen(function*() {
       const log = yield* AppendLog
@@ -174,7 +175,7 @@ export class PermissionAudit
 
   /** Kept in memory; `fails: true` = it cannot be written. */
   static readonly layerMemory = (options: { readonly fails?: boolean } = {}): Layer.Layer<PermissionAudit> =>
-    Layer.effect(
+    Layers.effect(
       PermissionAudit,
       Effect.map(Ref.make<ReadonlyArray<AuditRecord | StepRecord>>([]), (kept) => {
         const keep = (records: Effect.Effect<ReadonlyArray<AuditRecord | StepRecord>>) =>

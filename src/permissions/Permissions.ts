@@ -6,6 +6,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Layers from "../domain/Layers.ts"
 import type { Config } from "../config/Config.ts"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import type { PermissionPrompter, RunPermissionMode, Verdict } from "../domain/Permission.ts"
@@ -69,7 +70,7 @@ export class Permissions extends Context.Tag("@hanzo/dev/permissions/Permissions
     Permissions,
     PermissionRuleError,
     PermissionsNeeds | ShellGrammar | PermissionAudit
-  > = Layer.effect(Permissions, PermissionsLive.make)
+  > = Layers.effect(Permissions, PermissionsLive.make)
 
   /** The record is `<state>/audit/permissions.jsonl`. */
   static readonly layer: Layer.Layer<Permissions, PermissionRuleError, PermissionsNeeds | Dirs> = Layer.provide(

@@ -7,9 +7,10 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import * as Layers from "../domain/Layers.ts"
 import { makeDirectories } from "./MakeDirectories.ts"
 import { type FileError, fromCause } from "./FileError.ts"
 
@@ -136,7 +137,7 @@ const readLines = (file: string, max_files: number): ReadonlyArray<string> => {
 /** @since 0.1.0 @category services */
 export class AppendLog extends Context.Tag("@hanzo/dev/platform/AppendLog")<AppendLog, AppendLogService>() {
   /** Synchronous calls: a line is a few hundred bytes, and its order is that of the calls. */
-  static readonly layer: Layer.Layer<AppendLog> = Layer.succeed(AppendLog, {
+  static readonly layer: Layer.Layer<AppendLog> = Layers.succeed(AppendLog, {
     append: (input) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
         Effect.try({

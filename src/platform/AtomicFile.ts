@@ -10,10 +10,11 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import * as path from "node:path"
+import * as Layers from "../domain/Layers.ts"
 import { canonicalPath } from "./CanonicalPath.ts"
 import { call, lstatOrNull, openAt, type OpenDirectory, openDirectory, syncDirectory, verify } from "./Descriptor.ts"
 import { type FileCalls, type FileStamp, flags, nodeCalls } from "./FileCalls.ts"
@@ -214,8 +215,8 @@ const make = (calls: FileCalls): AtomicFileService => {
 
 /** @since 0.1.0 @category services */
 export class AtomicFile extends Context.Tag("@hanzo/dev/platform/AtomicFile")<AtomicFile, AtomicFileService>() {
-  static readonly layer: Layer.Layer<AtomicFile> = Layer.succeed(AtomicFile, make(nodeCalls))
+  static readonly layer: Layer.Layer<AtomicFile> = Layers.succeed(AtomicFile, make(nodeCalls))
 
   /** Over other calls, for tests that make one of them fail. */
-  static readonly layerCalls = (calls: FileCalls): Layer.Layer<AtomicFile> => Layer.succeed(AtomicFile, make(calls))
+  static readonly layerCalls = (calls: FileCalls): Layer.Layer<AtomicFile> => Layers.succeed(AtomicFile, make(calls))
 }

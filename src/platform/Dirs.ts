@@ -7,8 +7,9 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as path from "node:path"
+import * as Layers from "../domain/Layers.ts"
 import { Environment, type EnvironmentService, variable } from "./Environment.ts"
 import { type PlaceKind, placeOf } from "./Places.ts"
 
@@ -38,14 +39,14 @@ export const fromEnvironment = (environment: Pick<EnvironmentService, "vars" | "
 
 /** @since 0.1.0 @category services */
 export class Dirs extends Context.Tag("@hanzo/dev/platform/Dirs")<Dirs, DirsService>() {
-  static readonly layer: Layer.Layer<Dirs, never, Environment> = Layer.effect(
+  static readonly layer: Layer.Layer<Dirs, never, Environment> = Layers.effect(
     Dirs,
     Effect.map(Environment, fromEnvironment)
   )
 
   /** `<root>/config`, `<root>/data`, `<root>/state`, `<root>/cache`, home `<root>/home`. */
   static readonly layerTest = (root: string): Layer.Layer<Dirs> =>
-    Layer.succeed(Dirs, {
+    Layers.succeed(Dirs, {
       config: path.join(root, "config"),
       data: path.join(root, "data"),
       state: path.join(root, "state"),

@@ -6,9 +6,10 @@
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as os from "node:os"
 import { isatty } from "node:tty"
+import * as Layers from "../domain/Layers.ts"
 
 /** @since 0.1.0 @category models */
 export interface EnvironmentService {
@@ -38,7 +39,7 @@ export const variable = (environment: Pick<EnvironmentService, "vars">, name: st
 
 /** @since 0.1.0 @category services */
 export class Environment extends Context.Tag("@hanzo/dev/platform/Environment")<Environment, EnvironmentService>() {
-  static readonly layer: Layer.Layer<Environment> = Layer.sync(Environment, () => {
+  static readonly layer: Layer.Layer<Environment> = Layers.sync(Environment, () => {
     const vars = new Map<string, string>()
     for (const [name, value] of Object.entries(process.env)) if (value !== undefined) vars.set(name, value)
     return {
@@ -59,7 +60,7 @@ export class Environment extends Context.Tag("@hanzo/dev/platform/Environment")<
   static readonly layerTest = (
     given: Partial<Omit<EnvironmentService, "vars">> & { readonly vars?: Record<string, string> } = {}
   ): Layer.Layer<Environment> =>
-    Layer.succeed(Environment, {
+    Layers.succeed(Environment, {
       cwd: "/work/project",
       home: "/home/user",
       argv: [],

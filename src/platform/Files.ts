@@ -7,9 +7,10 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import { createHash } from "node:crypto"
 import * as path from "node:path"
+import * as Layers from "../domain/Layers.ts"
 import { sameStamp } from "./AtomicFile.ts"
 import { type CanonicalPath, canonicalPath } from "./CanonicalPath.ts"
 import { call, lstatOrNull, openAt, openDirectory, syncDirectory, verify } from "./Descriptor.ts"
@@ -149,8 +150,8 @@ const make = (calls: FileCalls): FilesService => {
 
 /** @since 0.1.0 @category services */
 export class Files extends Context.Tag("@hanzo/dev/platform/Files")<Files, FilesService>() {
-  static readonly layer: Layer.Layer<Files> = Layer.succeed(Files, make(nodeCalls))
+  static readonly layer: Layer.Layer<Files> = Layers.succeed(Files, make(nodeCalls))
 
   /** Over other calls, for tests that make one of them fail. */
-  static readonly layerCalls = (calls: FileCalls): Layer.Layer<Files> => Layer.succeed(Files, make(calls))
+  static readonly layerCalls = (calls: FileCalls): Layer.Layer<Files> => Layers.succeed(Files, make(calls))
 }

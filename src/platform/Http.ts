@@ -12,12 +12,13 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as NodeHttp from "node:http"
+import * as Layers from "../domain/Layers.ts"
 import { Environment } from "./Environment.ts"
 import * as Connect from "./HttpConnect.ts"
 import { type Breakage, decoderFor, Exchange, fromNode } from "./HttpExchange.ts"
@@ -363,7 +364,7 @@ const make: Effect.Effect<HttpService, never, Environment | Scope.Scope> = Effec
 
 /** @since 0.1.0 @category services */
 export class Http extends Context.Tag("@hanzo/dev/platform/Http")<Http, HttpService>() {
-  static readonly layer: Layer.Layer<Http, never, Environment> = Layer.scoped(Http, make)
+  static readonly layer: Layer.Layer<Http, never, Environment> = Layers.scoped(Http, make)
 }
 
 /**

@@ -14,13 +14,14 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
+import * as Layers from "../domain/Layers.ts"
 import * as ProcessGroups from "./ProcessGroups.ts"
 import { type Descriptor, makeProcessOutput, type OutputChunk } from "./ProcessOutput.ts"
 
@@ -438,5 +439,5 @@ export const fromSpawn = (spawnWith: ProcessesService["spawn"]): ProcessesServic
 
 /** @since 0.1.0 @category services */
 export class Processes extends Context.Tag("@hanzo/dev/platform/Processes")<Processes, ProcessesService>() {
-  static readonly layer: Layer.Layer<Processes> = Layer.succeed(Processes, fromSpawn(spawn))
+  static readonly layer: Layer.Layer<Processes> = Layers.succeed(Processes, fromSpawn(spawn))
 }

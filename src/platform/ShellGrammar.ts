@@ -8,12 +8,13 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import * as Layers from "../domain/Layers.ts"
 
 /**
  * A node of the tree. `start` and `end` count UTF-16 units of the line; `type` is the grammar's word for a named node and
@@ -181,7 +182,7 @@ export interface ShellGrammarService {
 
 /** @since 0.1.0 @category services */
 export class ShellGrammar extends Context.Tag("@hanzo/dev/platform/ShellGrammar")<ShellGrammar, ShellGrammarService>() {
-  static readonly layer: Layer.Layer<ShellGrammar> = Layer.effect(
+  static readonly layer: Layer.Layer<ShellGrammar> = Layers.effect(
     ShellGrammar,
     Effect.map(
       Effect.cached(Effect.tryPromise({
@@ -196,7 +197,7 @@ export class ShellGrammar extends Context.Tag("@hanzo/dev/platform/ShellGrammar"
   )
 
   /** A grammar that cannot be loaded, for tests. */
-  static readonly layerMissing: Layer.Layer<ShellGrammar> = Layer.succeed(ShellGrammar, {
+  static readonly layerMissing: Layer.Layer<ShellGrammar> = Layers.succeed(ShellGrammar, {
     parser: Effect.fail(new ShellGrammarError({ reason: "missing", detail: "there is none here" }))
   })
 }

@@ -7,9 +7,10 @@
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
+import * as Layers from "../domain/Layers.ts"
 
 /** @since 0.1.0 @category models */
 export type SignalName = "SIGINT" | "SIGTERM" | "SIGHUP"
@@ -56,7 +57,7 @@ const make = (unhandled: Deferred.Deferred<SignalName>) => {
 
 /** @since 0.1.0 @category services */
 export class Signals extends Context.Tag("@hanzo/dev/platform/Signals")<Signals, SignalsService>() {
-  static readonly layer: Layer.Layer<Signals> = Layer.scoped(
+  static readonly layer: Layer.Layer<Signals> = Layers.scoped(
     Signals,
     Effect.gen(function*() {
       const { raise, service } = make(yield* Deferred.make<SignalName>())
@@ -87,7 +88,7 @@ export class Signals extends Context.Tag("@hanzo/dev/platform/Signals")<Signals,
   static readonly layerTest = (
     connect: (raise: (signal: SignalName) => Effect.Effect<void>) => void = () => {}
   ): Layer.Layer<Signals> =>
-    Layer.effect(
+    Layers.effect(
       Signals,
       Effect.map(Deferred.make<SignalName>(), (unhandled) => {
         const { raise, service } = make(unhandled)

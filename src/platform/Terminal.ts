@@ -6,13 +6,14 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { fstatSync } from "node:fs"
 import type * as Readline from "node:readline"
 import { isatty } from "node:tty"
+import * as Layers from "../domain/Layers.ts"
 
 /**
  * `closed`: whoever read stdout has gone (EPIPE), which is a quiet end. `write`: stdout cannot take the bytes. `read`:
@@ -285,7 +286,7 @@ const linesOf = <E>(bytes: Stream.Stream<Uint8Array, E>): Stream.Stream<string, 
 
 /** @since 0.1.0 @category services */
 export class Terminal extends Context.Tag("@hanzo/dev/platform/Terminal")<Terminal, TerminalService>() {
-  static readonly layer: Layer.Layer<Terminal> = Layer.sync(Terminal, () => {
+  static readonly layer: Layer.Layer<Terminal> = Layers.sync(Terminal, () => {
     // a failed write answers its own caller; without a listener it would also end the process
     const ignore = (): void => {}
     process.stdout.on("error", ignore)
@@ -316,7 +317,7 @@ export class Terminal extends Context.Tag("@hanzo/dev/platform/Terminal")<Termin
 
   /** Reads what it is given and writes to the given arrays. */
   static readonly layerTest = (given: TestTerminal = {}): Layer.Layer<Terminal> =>
-    Layer.sync(Terminal, () => {
+    Layers.sync(Terminal, () => {
       let writes = 0
       return {
         out: (text) =>

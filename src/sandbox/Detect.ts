@@ -7,7 +7,8 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
+import * as Layers from "../domain/Layers.ts"
 import { Environment, variable } from "../platform/Environment.ts"
 
 /** What the four places hold. @since 0.1.0 @category models */
@@ -62,7 +63,7 @@ export interface ContainerService {
 
 /** Looked at once a process. @since 0.1.0 @category services */
 export class Container extends Context.Tag("@hanzo/dev/sandbox/Container")<Container, ContainerService>() {
-  static readonly layer: Layer.Layer<Container, never, FileSystem.FileSystem | Environment> = Layer.effect(
+  static readonly layer: Layer.Layer<Container, never, FileSystem.FileSystem | Environment> = Layers.effect(
     Container,
     Effect.gen(function*() {
       const fs = yield* FileSystem.FileSystem
@@ -80,7 +81,7 @@ export class Container extends Context.Tag("@hanzo/dev/sandbox/Container")<Conta
 
   /** What these probes say, whatever the machine is. */
   static readonly layerProbes = (probes: Partial<ContainerProbes>): Layer.Layer<Container> =>
-    Layer.succeed(Container, {
+    Layers.succeed(Container, {
       found: detectContainer({
         cgroup: null,
         dockerenv: false,

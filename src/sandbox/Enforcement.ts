@@ -8,8 +8,9 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import * as Layers from "../domain/Layers.ts"
 import { Environment } from "../platform/Environment.ts"
 import { mountOf, readMounts } from "../platform/MountTable.ts"
 import { Processes } from "../platform/Processes.ts"
@@ -237,16 +238,16 @@ type Needs = FileSystem.FileSystem | Environment | Processes
 /** One a process. @since 0.1.0 @category services */
 export class Enforcement extends Context.Tag("@hanzo/dev/sandbox/Enforcement")<Enforcement, EnforcementService>() {
   /** bubblewrap, else unshare in a user namespace, else, for root, unshare without one. */
-  static readonly layer: Layer.Layer<Enforcement, never, Needs> = Layer.effect(
+  static readonly layer: Layer.Layer<Enforcement, never, Needs> = Layers.effect(
     Enforcement,
     make(["bubblewrap", "unshare", "unshare_root"])
   )
 
   /** These ways only; none = path checks. */
   static readonly layerOf = (kinds: ReadonlyArray<MethodKind>): Layer.Layer<Enforcement, never, Needs> =>
-    Layer.effect(Enforcement, make(kinds))
+    Layers.effect(Enforcement, make(kinds))
 
   /** A fixed answer. */
   static readonly layerFixed = (available: Available): Layer.Layer<Enforcement> =>
-    Layer.succeed(Enforcement, { available: () => Effect.succeed(available) })
+    Layers.succeed(Enforcement, { available: () => Effect.succeed(available) })
 }

@@ -6,9 +6,10 @@
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "@effect/platform/FileSystem"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Path from "@effect/platform/Path"
 import type * as Scope from "effect/Scope"
+import * as Layers from "../domain/Layers.ts"
 import { Dirs } from "../platform/Dirs.ts"
 import { Config } from "../config/Config.ts"
 import { Workspace } from "../domain/Workspace.ts"
@@ -26,7 +27,7 @@ const make = (policy: SpawnPolicy) =>
   })
 
 /** `Spawner.layerEnforcing`: tools. @since 0.1.0 @category layers */
-export const layerEnforcing: Layer.Layer<Spawner, never, Sandbox | Processes> = Layer.effect(Spawner, make({}))
+export const layerEnforcing: Layer.Layer<Spawner, never, Sandbox | Processes> = Layers.effect(Spawner, make({}))
 
 /**
  * Language servers: the same, and a cache directory of their own, `<cache home>/lsp`.
@@ -38,7 +39,7 @@ export const layerEnforcingServers: Layer.Layer<
   Spawner,
   never,
   Sandbox | Processes | Dirs | FileSystem.FileSystem | Path.Path
-> = Layer.effect(
+> = Layers.effect(
   Spawner,
   Effect.gen(function*() {
     const path = yield* Path.Path

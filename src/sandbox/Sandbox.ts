@@ -7,8 +7,9 @@
 import * as Path from "@effect/platform/Path"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import * as Layers from "../domain/Layers.ts"
 import { isPublicAddress } from "../codec/IpAddress.ts"
 import { Config } from "../config/Config.ts"
 import type { IsolationMode } from "../config/Schema.ts"
@@ -448,9 +449,9 @@ type Needs = Config | Workspace | Dirs | Environment | Files | Path.Path | Conta
 
 /** One a workspace. @since 0.1.0 @category services */
 export class Sandbox extends Context.Tag("@hanzo/dev/sandbox/Sandbox")<Sandbox, SandboxService>() {
-  static readonly layer: Layer.Layer<Sandbox, never, Needs> = Layer.scoped(Sandbox, make({}))
+  static readonly layer: Layer.Layer<Sandbox, never, Needs> = Layers.scoped(Sandbox, make({}))
 
   /** The same with what the settings do not say. */
   static readonly layerWith = (options: SandboxOptions): Layer.Layer<Sandbox, never, Needs> =>
-    Layer.scoped(Sandbox, make(options))
+    Layers.scoped(Sandbox, make(options))
 }

@@ -5,8 +5,9 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
+import * as Layers from "../domain/Layers.ts"
 import type { Message } from "../domain/Message.ts"
 import type { Usage } from "../domain/Usage.ts"
 import { Dirs } from "../platform/Dirs.ts"
@@ -180,7 +181,7 @@ export interface SessionStoreService {
 /** @since 0.1.0 @category services */
 export class SessionStore extends Context.Tag("@hanzo/dev/storage/SessionStore")<SessionStore, SessionStoreService>() {
   /** `<data>/sessions.db`, created when it is missing. Database and driver are loaded when the layer is built. */
-  static readonly layer: Layer.Layer<SessionStore, StorageError, Dirs> = Layer.scoped(
+  static readonly layer: Layer.Layer<SessionStore, StorageError, Dirs> = Layers.scoped(
     SessionStore,
     Effect.gen(function*() {
       const dirs = yield* Dirs
@@ -190,7 +191,7 @@ export class SessionStore extends Context.Tag("@hanzo/dev/storage/SessionStore")
   )
 
   /** The same store on a database in memory that ends with the layer. */
-  static readonly layerMemory: Layer.Layer<SessionStore, StorageError> = Layer.scoped(
+  static readonly layerMemory: Layer.Layer<SessionStore, StorageError> = Layers.scoped(
     SessionStore,
     Effect.flatMap(Effect.promise(() => import("./SqliteSessionStore.ts")), (live) => live.open(":memory:"))
   )

@@ -5,7 +5,8 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
+import * as Layers from "../domain/Layers.ts"
 import { AtomicFile, type WriteOptions, type Written } from "../platform/AtomicFile.ts"
 import { type FileContent, Files } from "../platform/Files.ts"
 import { FileState } from "./FileState.ts"
@@ -46,7 +47,7 @@ export interface ChangesService {
 
 /** @since 0.1.0 @category services */
 export class Changes extends Context.Tag("@hanzo/dev/tools/Changes")<Changes, ChangesService>() {
-  static readonly layer: Layer.Layer<Changes, never, Files | AtomicFile | FileState | Paths> = Layer.effect(
+  static readonly layer: Layer.Layer<Changes, never, Files | AtomicFile | FileState | Paths> = Layers.effect(
     Changes,
     Effect.gen(function*() {
       const files = yield* Files

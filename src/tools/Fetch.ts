@@ -7,9 +7,10 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import * as Layers from "../domain/Layers.ts"
 import { isAddress, isPublicAddress } from "../codec/IpAddress.ts"
 import { failure, success, type ToolResult } from "../domain/Tool.ts"
 import { Permissions } from "../permissions/Permissions.ts"
@@ -41,10 +42,10 @@ const defaults: FetchPolicyService = {
 /** @since 0.1.0 @category services */
 export class FetchPolicy extends Context.Tag("@hanzo/dev/tools/FetchPolicy")<FetchPolicy, FetchPolicyService>() {
   /** Public addresses only, 5 MiB, 30 s, 5 redirects. */
-  static readonly layer: Layer.Layer<FetchPolicy> = Layer.succeed(FetchPolicy, defaults)
+  static readonly layer: Layer.Layer<FetchPolicy> = Layers.succeed(FetchPolicy, defaults)
   /** The same with other values. */
   static readonly layerWith = (policy: Partial<FetchPolicyService>): Layer.Layer<FetchPolicy> =>
-    Layer.succeed(FetchPolicy, { ...defaults, ...policy })
+    Layers.succeed(FetchPolicy, { ...defaults, ...policy })
 }
 
 /**

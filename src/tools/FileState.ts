@@ -9,7 +9,8 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
+import * as Layers from "../domain/Layers.ts"
 import type { FileStamp } from "../platform/FileCalls.ts"
 import { ToolFailure } from "./Tool.ts"
 
@@ -113,5 +114,5 @@ const make = (): FileStateService => {
 
 /** @since 0.1.0 @category services */
 export class FileState extends Context.Tag("@hanzo/dev/tools/FileState")<FileState, FileStateService>() {
-  static readonly layer: Layer.Layer<FileState> = Layer.sync(FileState, make)
+  static readonly layer: Layer.Layer<FileState> = Layers.sync(FileState, make)
 }

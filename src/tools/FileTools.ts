@@ -7,6 +7,7 @@ import type * as Path from "@effect/platform/Path"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Layers from "../domain/Layers.ts"
 import type { Workspace } from "../domain/Workspace.ts"
 import type { AtomicFile } from "../platform/AtomicFile.ts"
 import type { Dirs } from "../platform/Dirs.ts"
@@ -41,7 +42,7 @@ export class FileTools extends Context.Tag("@hanzo/dev/tools/FileTools")<FileToo
     FileTools,
     never,
     Paths | FileState | Changes | Workspace | Files | AtomicFile | Dirs | Environment | Spawner | Path.Path
-  > = Layer.effect(FileTools, makeFileTools)
+  > = Layers.effect(FileTools, makeFileTools)
 
   /** The tools, with the paths and the memory of files that they share, for others to share too. */
   static readonly layer: Layer.Layer<

@@ -11,8 +11,9 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Layers from "../domain/Layers.ts"
 import * as TerminalText from "../codec/TerminalText.ts"
 import { Config } from "../config/Config.ts"
 import type { HanzoConfig } from "../config/Schema.ts"
@@ -248,5 +249,5 @@ export class Guard extends Context.Tag("@hanzo/dev/tools/Guard")<Guard, GuardSer
     Guard,
     never,
     Permissions | ToolHooks | ToolSandbox | Environment | Config
-  > = Layer.effect(Guard, make)
+  > = Layers.effect(Guard, make)
 }

@@ -5,12 +5,13 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
+import * as Layers from "../domain/Layers.ts"
 import { Hooks } from "../hooks/Hooks.ts"
 import { type Passage, ToolHooks } from "./Slots.ts"
 
 /** @since 0.1.0 @category layers */
-export const layerHookSlot: Layer.Layer<ToolHooks, never, Hooks> = Layer.effect(
+export const layerHookSlot: Layer.Layer<ToolHooks, never, Hooks> = Layers.effect(
   ToolHooks,
   Effect.map(Hooks, (hooks) => ({
     before: (call) =>

@@ -7,11 +7,12 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Layers from "../domain/Layers.ts"
 import { Ids } from "../domain/Ids.ts"
 import type { ExitStatus, ProcessError, RunningProcess, SpawnInput } from "../platform/Processes.ts"
 import { Spawner } from "../platform/Spawner.ts"
@@ -171,5 +172,5 @@ const make = Effect.gen(function*() {
 
 /** @since 0.1.0 @category services */
 export class Jobs extends Context.Tag("@hanzo/dev/tools/Jobs")<Jobs, JobsService>() {
-  static readonly layer: Layer.Layer<Jobs, never, Spawner | Ids> = Layer.scoped(Jobs, make)
+  static readonly layer: Layer.Layer<Jobs, never, Spawner | Ids> = Layers.scoped(Jobs, make)
 }

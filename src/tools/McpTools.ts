@@ -6,7 +6,8 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
+import * as Layers from "../domain/Layers.ts"
 import type { NativeTool } from "./Tool.ts"
 
 /** @since 0.1.0 @category constants */
@@ -22,7 +23,7 @@ export interface McpToolsService {
 
 /** @since 0.1.0 @category services */
 export class McpTools extends Context.Tag("@hanzo/dev/tools/McpTools")<McpTools, McpToolsService>() {
-  static readonly layerEmpty: Layer.Layer<McpTools> = Layer.succeed(McpTools, {
+  static readonly layerEmpty: Layer.Layer<McpTools> = Layers.succeed(McpTools, {
     tools: Effect.succeed([]),
     isReadOnly: () => false
   })

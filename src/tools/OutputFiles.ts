@@ -9,9 +9,10 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import * as Layers from "../domain/Layers.ts"
 import { Dirs } from "../platform/Dirs.ts"
 
 /** @since 0.1.0 @category models */
@@ -105,7 +106,7 @@ const make = (limit: number) =>
 
 /** @since 0.1.0 @category services */
 export class OutputFiles extends Context.Tag("@hanzo/dev/tools/OutputFiles")<OutputFiles, OutputFilesService>() {
-  static readonly layer: Layer.Layer<OutputFiles, never, FileSystem.FileSystem | Path.Path | Dirs> = Layer.scoped(
+  static readonly layer: Layer.Layer<OutputFiles, never, FileSystem.FileSystem | Path.Path | Dirs> = Layers.scoped(
     OutputFiles,
     make(maxFileBytes)
   )
@@ -113,5 +114,6 @@ export class OutputFiles extends Context.Tag("@hanzo/dev/tools/OutputFiles")<Out
   /** With another limit of bytes for a file. */
   static readonly layerLimit = (
     limit: number
-  ): Layer.Layer<OutputFiles, never, FileSystem.FileSystem | Path.Path | Dirs> => Layer.scoped(OutputFiles, make(limit))
+  ): Layer.Layer<OutputFiles, never, FileSystem.FileSystem | Path.Path | Dirs> =>
+    Layers.scoped(OutputFiles, make(limit))
 }

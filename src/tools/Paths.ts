@@ -7,7 +7,8 @@
 import * as Path from "@effect/platform/Path"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
+import * as Layers from "../domain/Layers.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import type { CanonicalPath } from "../platform/CanonicalPath.ts"
 import { Dirs } from "../platform/Dirs.ts"
@@ -56,7 +57,7 @@ export const toFailure = (error: FileError): ToolFailure => new ToolFailure({ me
 
 /** @since 0.1.0 @category services */
 export class Paths extends Context.Tag("@hanzo/dev/tools/Paths")<Paths, PathsService>() {
-  static readonly layer: Layer.Layer<Paths, never, Workspace | Files | Dirs | Path.Path> = Layer.effect(
+  static readonly layer: Layer.Layer<Paths, never, Workspace | Files | Dirs | Path.Path> = Layers.effect(
     Paths,
     Effect.gen(function*() {
       const workspace = yield* Workspace

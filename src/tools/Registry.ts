@@ -6,8 +6,9 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Layers from "../domain/Layers.ts"
 import { Ids } from "../domain/Ids.ts"
 import { failure, type ToolDef, ToolExecutor, type ToolExecutorService } from "../domain/Tool.ts"
 import { Guard } from "./Guard.ts"
@@ -33,7 +34,7 @@ export class NativeTools extends Context.Tag("@hanzo/dev/tools/NativeTools")<
     makers: M
   ): Layer.Layer<NativeTools, Effect.Effect.Error<M[number]>, Effect.Effect.Context<M[number]>> => {
     const all = makers as ReadonlyArray<Maker<Effect.Effect.Error<M[number]>, Effect.Effect.Context<M[number]>>>
-    return Layer.effect(NativeTools, Effect.map(Effect.all(all), (tools) => tools.flat()))
+    return Layers.effect(NativeTools, Effect.map(Effect.all(all), (tools) => tools.flat()))
   }
 }
 
@@ -133,7 +134,7 @@ const make = Effect.gen(function*() {
  * @since 0.1.0
  * @category layers
  */
-export const layer: Layer.Layer<ToolExecutor, RegistryError, NativeTools | Guard | McpTools | Ids> = Layer.effect(
+export const layer: Layer.Layer<ToolExecutor, RegistryError, NativeTools | Guard | McpTools | Ids> = Layers.effect(
   ToolExecutor,
   make
 )

@@ -5,7 +5,8 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
+import * as Layers from "../domain/Layers.ts"
 import type { ToolResult } from "../domain/Tool.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import type { PathVerdict } from "../sandbox/CheckPath.ts"
@@ -90,7 +91,7 @@ const remarks = (sandbox: SandboxService, cwd: string, output: string): Effect.E
   })
 
 /** @since 0.1.0 @category layers */
-export const layerSandboxSlot: Layer.Layer<ToolSandbox, never, Sandbox | Workspace> = Layer.effect(
+export const layerSandboxSlot: Layer.Layer<ToolSandbox, never, Sandbox | Workspace> = Layers.effect(
   ToolSandbox,
   Effect.map(Effect.all([Sandbox, Workspace]), ([sandbox, { cwd }]) => ({
     remark: (call: GuardedCall, result: ToolResult) =>

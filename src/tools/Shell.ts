@@ -8,7 +8,8 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
+import * as Layers from "../domain/Layers.ts"
 import { Config } from "../config/Config.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import { childEnvironment } from "../platform/ChildEnvironment.ts"
@@ -46,7 +47,7 @@ export class Shell extends Context.Tag("@hanzo/dev/tools/Shell")<Shell, ShellSer
     Shell,
     never,
     Environment | Config | Workspace | FileSystem.FileSystem | Path.Path
-  > = Layer.effect(
+  > = Layers.effect(
     Shell,
     Effect.gen(function*() {
       const environment = yield* Environment

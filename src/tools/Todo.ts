@@ -5,8 +5,9 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Layers from "../domain/Layers.ts"
 import { success } from "../domain/Tool.ts"
 import { defineTool } from "./Define.ts"
 
@@ -26,7 +27,7 @@ export interface TodosService {
 /** @since 0.1.0 @category services */
 export class Todos extends Context.Tag("@hanzo/dev/tools/Todos")<Todos, TodosService>() {
   /** Kept for the workspace's life; a resumed session finds its list in the transcript. */
-  static readonly layer: Layer.Layer<Todos> = Layer.sync(Todos, () => {
+  static readonly layer: Layer.Layer<Todos> = Layers.sync(Todos, () => {
     const lists = new Map<string, ReadonlyArray<TodoItem>>()
     return {
       get: (session_id) => Effect.sync(() => lists.get(session_id) ?? []),

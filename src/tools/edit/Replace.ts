@@ -66,7 +66,7 @@ const endingAt = (text: string, from: number, to: number): "\n" | "\r\n" => {
   return at > 0 && text.charCodeAt(at - 1) === 13 ? "\r\n" : "\n"
 }
 
-const numbered = /^\s*\d+(?:\t|→)/u
+const numbered = /^\s*\d+(?:\t|\u2192)/u
 
 const notFound = (text: string, wanted: string): string => {
   const lines = linesOf(text)
