@@ -8,7 +8,6 @@ import * as Cache from "effect/Cache"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { line } from "../codec/TerminalText.ts"
@@ -192,11 +191,13 @@ const missing = (flow: LoginFlow, settings: AuthProviderConfig, server: Authoriz
 
 const make = (http: HttpService, environment: EnvironmentService): Effect.Effect<LoginServersService> =>
   Effect.gen(function*() {
-    const cache = yield* Cache.makeWith({
+    const cache = yield* Cache.make({
       capacity: 64,
-      lookup: (issuer: string) => discover(http, issuer),
-      timeToLive: (exit) => Exit.isSuccess(exit) ? Duration.infinity : Duration.zero
+      timeToLive: Duration.infinity,
+      lookup: (issuer: string) => discover(http, issuer)
     })
+    // A failure is not kept: the next login asks again.
+    const discovered = (issuer: string) => Effect.tapError(cache.get(issuer), () => cache.invalidate(issuer))
 
     const clientOf = (
       provider: string,
@@ -246,7 +247,7 @@ const make = (http: HttpService, environment: EnvironmentService): Effect.Effect
         const own = endpointsOf(settings)
         const found: AuthorizationServer = issuer === undefined || complete
           ? { issuer: issuer ?? null, code_challenge_methods_supported: ["S256"] }
-          : yield* cache.get(issuer)
+          : yield* discovered(issuer)
         const server: AuthorizationServer = { ...found, ...own }
         const chosen = flow ?? flowOf(provider, settings, server)
         const lacking = missing(chosen, settings, server)
@@ -273,7 +274,7 @@ const make = (http: HttpService, environment: EnvironmentService): Effect.Effect
         }
       })
 
-    return { serverFor, discover: (issuer) => cache.get(issuer) }
+    return { serverFor, discover: discovered }
   })
 
 /** @since 0.1.0 @category services */
