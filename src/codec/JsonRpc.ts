@@ -205,12 +205,16 @@ export const fromJson = (value: unknown): JsonRpcItem => {
 /** A text: one message or a batch of them. Never throws. @since 0.1.0 @category decoding */
 export const parse = (text: string): JsonRpcParsed => {
   const one = (item: JsonRpcItem): JsonRpcParsed => ({ items: [item], batch: false })
-  if (isDeeper(text, maxDepth)) return one(invalid("too_deep"))
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
     return one(invalid("not_json"))
+  }
+  if (isDeeper(text, maxDepth)) {
+    const item = fromJson(value)
+    const id = "id" in item ? item.id : null
+    return one(invalid("too_deep", id, isInvalid(item) ? item.answer : isResponse(item)))
   }
   if (!Array.isArray(value)) return one(fromJson(value))
   return { items: value.length === 0 ? [invalid("empty_batch")] : value.map(fromJson), batch: true }

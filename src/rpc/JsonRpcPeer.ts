@@ -124,6 +124,11 @@ export interface JsonRpcPeer<E, C = undefined> {
   readonly notify: (method: string, params?: JsonRpcParams, context?: C) => Effect.Effect<void, JsonRpcError | E>
   /** A sign of life: the time limit of the pending request `id` starts anew. False = nothing pends under that id. */
   readonly touch: (id: JsonRpcId) => boolean
+  /**
+   * The other side waits for us before it can answer `id`: until the returned function is called, the time does not count
+   * towards its limits. Calls nest.
+   */
+  readonly hold: (id: JsonRpcId) => () => void
   /** The other side no longer wants the answer to its request `id`. */
   readonly cancelInbound: (id: JsonRpcId) => Effect.Effect<void>
   /** Requests of ours without an answer. */

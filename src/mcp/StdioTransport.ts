@@ -1,0 +1,208 @@
+/**
+ * MCP over the pipes of a child process (HIP-301 section 1: `StdioMcpTransport`; readings 1.1, 1.3, 1.5, G5, G6).
+ *
+ * One JSON object a line each way. The child has a process group of its own, an environment without credentials, and an
+ * end on every path: its input is closed, 2 s later its group gets TERM, 3 s later KILL.
+ *
+ * @since 0.1.0
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { defaultMaxMessageBytes } from "../codec/Framing.ts"
+import * as LineFraming from "../codec/LineFraming.ts"
+import * as Sha256 from "../codec/Sha256.ts"
+import * as TerminalText from "../codec/TerminalText.ts"
+import type { AppendLogService } from "../platform/AppendLog.ts"
+import { childEnvironment, knownSecrets } from "../platform/ChildEnvironment.ts"
+import type { ExitStatus, ProcessError, ProcessesService, RunningProcess } from "../platform/Processes.ts"
+import * as StreamDuplex from "../rpc/StreamDuplex.ts"
+import { connect } from "./Connect.ts"
+import type { ConnectOptions, McpConnection } from "./Connection.ts"
+import { McpError } from "./McpError.ts"
+import * as ServerLog from "./ServerLog.ts"
+import type { McpTransport, OpenTransport } from "./Transport.ts"
+
+/** Of a definition with `command`, variables expanded (1.1). @since 0.1.0 @category models */
+export interface StdioDefinition {
+  /** The server's name in the settings. */
+  readonly server: string
+  /** Program and arguments, never through a shell. */
+  readonly argv: readonly [string, ...ReadonlyArray<string>]
+  /** Absolute. */
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Default 32 MiB. */
+  readonly max_message_bytes?: number
+}
+
+/** @since 0.1.0 @category models */
+export interface StdioServices {
+  /** The plain one: servers are the user's own; the enforcing one with `sandbox: true`. */
+  readonly processes: ProcessesService
+  readonly log: AppendLogService
+  /** Our own environment. */
+  readonly vars: ReadonlyMap<string, string>
+  /** Names of the variables that hold keys by the settings: no child gets them. */
+  readonly key_variables?: ReadonlyArray<string>
+  /** Absolute; log files go into it. */
+  readonly log_directory: string
+}
+
+/** From closing its input to TERM. @since 0.1.0 @category constants */
+export const inputGrace = Duration.seconds(2)
+/** From TERM to KILL. @since 0.1.0 @category constants */
+export const termGrace = Duration.seconds(3)
+/** Silence of the probe for so long means a legacy server (1.2). @since 0.1.0 @category constants */
+export const probeSilence = Duration.seconds(2)
+/** A child that closed its output has so long to end by itself before it counts as one that goes on without. */
+const endGrace = Duration.millis(500)
+
+/** Waits in an uninterruptible region too, but never longer. */
+const within = <A>(effect: Effect.Effect<A>, duration: Duration.Duration): Effect.Effect<Option.Option<A>> =>
+  effect.pipe(Effect.interruptible, Effect.timeoutOption(duration))
+
+const words = (status: ExitStatus): string =>
+  status.signal === null ? `exit code ${status.code}` : `ended by ${status.signal}`
+
+/** @since 0.1.0 @category models */
+export class StdioMcpTransport implements McpTransport {
+  readonly kind = "stdio"
+  readonly server: string
+  readonly probe_silence = probeSilence
+  readonly open: Effect.Effect<OpenTransport, McpError, Scope.Scope>
+
+  constructor(definition: StdioDefinition, services: StdioServices) {
+    this.server = definition.server
+    this.open = open(definition, services)
+  }
+
+  /** Starts the server, finds out its era and shakes hands. Everything ends with the scope. */
+  connect(options: ConnectOptions): Effect.Effect<McpConnection, McpError, Scope.Scope> {
+    return connect(this, options)
+  }
+}
+
+const startError = (server: string, cwd: string, error: ProcessError): McpError => {
+  const remedy = error.reason === "not_found"
+    ? "; install it, or give its absolute path as command"
+    : error.reason === "bad_directory"
+    ? `; correct cwd (${cwd})`
+    : ""
+  return new McpError({ reason: "start_failed", server, sent: false, message: `${error.message}${remedy}` })
+}
+
+/** The last lines of its stderr, for a message. */
+const lastWords = (tail: string): string => {
+  const text = TerminalText.line(tail.trimEnd().split("\n").slice(-5).join(" | "), 500)
+  return text === "" ? "; it wrote nothing to stderr" : `; the last it wrote to stderr: ${text}`
+}
+
+const open = (
+  definition: StdioDefinition,
+  services: StdioServices
+): Effect.Effect<OpenTransport, McpError, Scope.Scope> =>
+  Effect.gen(function*() {
+    const { server } = definition
+    const scope = yield* Effect.scope
+    const log = ServerLog.make({
+      log: services.log,
+      file: `${services.log_directory}/${ServerLog.fileName(server, Sha256.sha256Hex(server))}`,
+      server,
+      secrets: knownSecrets(Object.entries(definition.env ?? {}))
+    })
+    const running: RunningProcess = yield* Effect.mapError(
+      services.processes.spawn({
+        argv: definition.argv,
+        cwd: definition.cwd,
+        env: childEnvironment(services.vars, {
+          drop: services.key_variables ?? [],
+          ...(definition.env === undefined ? {} : { set: definition.env })
+        }),
+        stdin: "pipe",
+        grace: termGrace
+      }),
+      (error) => startError(server, definition.cwd, error)
+    )
+    yield* log.note(`started ${definition.argv[0]}, process ${running.pid}`)
+
+    const stop: Effect.Effect<ExitStatus> = Effect.uninterruptible(
+      running.endInput.pipe(
+        Effect.zipRight(within(running.exit, inputGrace)),
+        Effect.zipRight(running.stop),
+        Effect.tap((status) => log.note(words(status)))
+      )
+    )
+    // After the spawn, so that it runs before the group is told to end.
+    yield* Effect.addFinalizer(() => stop)
+    const stopSoon = Effect.forkIn(stop, scope)
+
+    yield* Effect.forkIn(
+      Stream.runForEachChunk(running.stderr, (pieces) => Effect.forEach(pieces, log.stderr, { discard: true })).pipe(
+        Effect.ensuring(log.flush)
+      ),
+      scope
+    )
+
+    const max = definition.max_message_bytes ?? defaultMaxMessageBytes
+    let noisy = false
+    const ended: Effect.Effect<McpError> = Effect.gen(function*() {
+      const status = yield* Effect.timeoutOption(running.exit, endGrace)
+      if (Option.isSome(status)) {
+        return new McpError({
+          reason: "exited",
+          server,
+          message: `the MCP server ${server} ended (${words(status.value)})${lastWords(log.tail())}`
+        })
+      }
+      yield* stopSoon
+      return new McpError({
+        reason: "closed",
+        server,
+        message: `the MCP server ${server} closed its stdout and went on; it is being stopped${lastWords(log.tail())}`
+      })
+    })
+
+    const duplex = StreamDuplex.make<McpError>({
+      incoming: running.stdout,
+      write: (bytes) =>
+        Effect.mapError(running.write(bytes), () =>
+          new McpError({
+            reason: "closed",
+            server,
+            sent: false,
+            message: `the MCP server ${server} no longer reads its stdin`
+          })),
+      framing: LineFraming.make({ max_message_bytes: max }),
+      encode: LineFraming.encode,
+      onFault: (fault) =>
+        Effect.as(
+          stopSoon,
+          new McpError({
+            reason: "message_too_large",
+            server,
+            message:
+              `the MCP server ${server} sent ${fault.message} (max_message_bytes); the connection is closed, the server is being stopped`
+          })
+        ),
+      onEnd: ended,
+      onNoise: (text) => {
+        const told = noisy
+          ? Effect.void
+          : Effect.logWarning(`MCP server ${server}: it writes to stdout what is no message; see ${log.file}`)
+        noisy = true
+        return Effect.zipRight(told, log.noise(text))
+      }
+    })
+
+    return {
+      ...duplex,
+      negotiated: () => Effect.void,
+      resetSession: Effect.void,
+      cancelsBy: () => "notification",
+      refusesTool: () => null,
+      report: Effect.sync(() => ({ stderr: log.tail(), pid: running.pid, log_file: log.file }))
+    }
+  })

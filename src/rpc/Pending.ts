@@ -1,0 +1,153 @@
+/**
+ * Requests that wait for their answers: ids, time limits, and how all of them end at once.
+ *
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
+import type { JsonRpcId } from "../codec/JsonRpc.ts"
+import { sleep } from "../domain/Backoff.ts"
+import { JsonRpcError } from "./JsonRpcPeer.ts"
+
+/** Times are milliseconds of the Clock. @since 0.1.0 @category models */
+export interface PendingRequest<E> {
+  readonly id: number
+  readonly method: string
+  readonly answer: Deferred.Deferred<unknown, JsonRpcError | E>
+  /** Moves on by the time the clock was held. */
+  started: number
+  /** The start, the last sign of life, or the end of the last hold. */
+  last: number
+  /** Who holds the clock. */
+  holds: number
+  heldSince: number
+}
+
+/**
+ * What an id in an answer means: the request that waits for it; `spelled` = as a string of its digits; or nothing, `late`
+ * if it was one of ours once.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Claim<E> =
+  | { readonly _tag: "Found"; readonly request: PendingRequest<E>; readonly spelled: boolean }
+  | { readonly _tag: "Unknown"; readonly late: boolean }
+
+/** @since 0.1.0 @category models */
+export class Pending<E> {
+  #next = 1
+  readonly #byId = new Map<number, PendingRequest<E>>()
+  readonly #now: () => number
+
+  /** `now`: milliseconds of the Clock in force. */
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  open(method: string): PendingRequest<E> {
+    const now = this.#now()
+    const request: PendingRequest<E> = {
+      id: this.#next++,
+      method,
+      answer: Deferred.unsafeMake(FiberId.none),
+      started: now,
+      last: now,
+      holds: 0,
+      heldSince: 0
+    }
+    this.#byId.set(request.id, request)
+    return request
+  }
+
+  close(request: PendingRequest<E>): void {
+    this.#byId.delete(request.id)
+  }
+
+  claim(id: JsonRpcId): Claim<E> {
+    const spelled = typeof id === "string"
+    const number = !spelled ? id : /^[1-9]\d{0,15}$/u.test(id) ? Number(id) : 0
+    const request = this.#byId.get(number)
+    return request === undefined
+      ? { _tag: "Unknown", late: Number.isInteger(number) && number > 0 && number < this.#next }
+      : { _tag: "Found", request, spelled }
+  }
+
+  find(id: JsonRpcId): PendingRequest<E> | undefined {
+    const claim = this.claim(id)
+    return claim._tag === "Found" ? claim.request : undefined
+  }
+
+  touch(request: PendingRequest<E>): void {
+    request.last = this.#now()
+  }
+
+  /** Until the returned function is called, the time does not count. */
+  hold(request: PendingRequest<E>): () => void {
+    if (request.holds++ === 0) request.heldSince = this.#now()
+    let held = true
+    return () => {
+      if (!held) return
+      held = false
+      if (--request.holds > 0) return
+      const now = this.#now()
+      request.started += now - request.heldSince
+      request.last = now
+    }
+  }
+
+  list(): ReadonlyArray<{ readonly id: number; readonly method: string }> {
+    return [...this.#byId.values()].map(({ id, method }) => ({ id, method }))
+  }
+
+  /** Every request fails with what `error` makes of it. */
+  failAll(error: (request: PendingRequest<E>) => JsonRpcError | E): void {
+    const all = [...this.#byId.values()]
+    this.#byId.clear()
+    for (const request of all) Deferred.unsafeDone(request.answer, Effect.fail(error(request)))
+  }
+}
+
+const passed = (
+  request: { readonly method: string },
+  reason: "timeout" | "max_timeout",
+  limit_ms: number
+): JsonRpcError =>
+  new JsonRpcError({
+    reason,
+    method: request.method,
+    limit_ms,
+    message: reason === "timeout"
+      ? `no answer to ${request.method} within ${limit_ms} ms`
+      : `${request.method} took more than ${limit_ms} ms in all`
+  })
+
+/**
+ * Fails when a limit has passed: `timeout` since the start or the last sign of life, `max_timeout` since the start. Time
+ * in which the clock was held does not count. One timer, set anew only when it runs out.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const deadline = <E>(
+  request: PendingRequest<E>,
+  limits: { readonly timeout?: Duration.Duration | undefined; readonly max_timeout?: Duration.Duration | undefined }
+): Effect.Effect<never, JsonRpcError> => {
+  const idle = limits.timeout === undefined ? Infinity : Duration.toMillis(limits.timeout)
+  const max = limits.max_timeout === undefined ? Infinity : Duration.toMillis(limits.max_timeout)
+  return Effect.gen(function*() {
+    for (;;) {
+      const now = yield* Clock.currentTimeMillis
+      // Released at the earliest now, it has all of its idle time and what the hold left of the whole.
+      const held = request.holds > 0
+      const toIdle = held ? idle : idle - (now - request.last)
+      const toMax = max - ((held ? request.heldSince : now) - request.started)
+      if (toMax <= 0) return yield* passed(request, "max_timeout", max)
+      if (toIdle <= 0) return yield* passed(request, "timeout", idle)
+      yield* sleep(Math.min(toIdle, toMax))
+    }
+  })
+}
