@@ -17,7 +17,8 @@ import { childEnvironment } from "../platform/ChildEnvironment.ts"
 import { Environment } from "../platform/Environment.ts"
 import { fromSpawn, type ProcessError, Processes, type RunningProcess, type SpawnInput } from "../platform/Processes.ts"
 import { Spawner } from "../platform/Spawner.ts"
-import { Sandbox, type SandboxStatus, type SpawnPolicy } from "./Sandbox.ts"
+import { Sandbox, type SandboxStatus } from "./Sandbox.ts"
+import type { SpawnPolicy } from "./Spawning.ts"
 
 const make = (policy: SpawnPolicy) =>
   Effect.gen(function*() {

@@ -8,32 +8,25 @@ import * as Path from "@effect/platform/Path"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import * as Scope from "effect/Scope"
 import * as Layers from "../domain/Layers.ts"
-import { isPublicAddress } from "../codec/IpAddress.ts"
 import { Config } from "../config/Config.ts"
 import type { IsolationMode } from "../config/Schema.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import { Dirs } from "../platform/Dirs.ts"
 import { Environment } from "../platform/Environment.ts"
-import type { FileError } from "../platform/FileError.ts"
 import { Files } from "../platform/Files.ts"
-import { fingerprint, isAnyFile, linksOnWay, lookAtAll } from "../platform/Look.ts"
-import { ProcessError, type SpawnInput } from "../platform/Processes.ts"
-import { makeSandboxFiles, runtimeProgram, type SandboxFiles } from "../platform/SandboxFiles.ts"
-import { invalidPath, isWithin, judge, type PathOperation, type PathPolicy, type PathVerdict } from "./CheckPath.ts"
-import { makeClosing, placeOf } from "./Closing.ts"
+import { linksOnWay } from "../platform/Look.ts"
+import { invalidPath, judge, type PathOperation, type PathVerdict } from "./CheckPath.ts"
+import { makeClosing } from "./Closing.ts"
 import { Container } from "./Detect.ts"
 import { Enforcement, type ProbeResult } from "./Enforcement.ts"
-import { type GitPlaces, gitPlaces, type ProtectedPlace } from "./GitPlaces.ts"
-import { bridgedArgv, proxyVariables, refusedHost } from "./Network.ts"
-import { controlSockets } from "./Places.ts"
-import { isVisible, type Place, plan } from "./Plan.ts"
-import { expandPath, territory } from "./Policy.ts"
+import { refusedHost } from "./Network.ts"
+import { expandPath } from "./Policy.ts"
 import { type ActiveCommands, commandsOf } from "./Programs.ts"
 import { linkRefusal, linkWarning, replaceableLinks } from "./Replaceable.ts"
 import { type SandboxSettings, settle } from "./Settings.ts"
-import { wrap } from "./Wrap.ts"
+import { type ConnectOptions, makeSpawning, type WrapSpawn } from "./Spawning.ts"
+import { survey } from "./Survey.ts"
 
 /** @since 0.1.0 @category models */
 export interface SandboxStatus {
@@ -48,12 +41,6 @@ export interface SandboxStatus {
   readonly warnings: ReadonlyArray<string>
   /** Canonical; empty in mode off. */
   readonly write_roots: ReadonlyArray<string>
-}
-
-/** @since 0.1.0 @category models */
-export interface SpawnPolicy {
-  /** Writable directories beside those of the mode, made when missing; a language server's cache. Absolute. */
-  readonly extra_write_roots?: ReadonlyArray<string>
 }
 
 /**
@@ -93,16 +80,13 @@ export interface SandboxService {
    * The process that runs this one inside. What was made for it in the workspace goes with the scope. Fails with
    * `refused` where the policy cannot be kept.
    */
-  readonly wrapSpawn: (input: SpawnInput, policy?: SpawnPolicy) => Effect.Effect<SpawnInput, ProcessError, Scope.Scope>
+  readonly wrapSpawn: WrapSpawn
 }
 
 /** What else than the settings decides. @since 0.1.0 @category models */
-export interface SandboxOptions {
+export interface SandboxOptions extends ConnectOptions {
   /** Commands whose program files nobody but the user may write; those of the settings when absent. */
   readonly commands?: ActiveCommands
-  /** Of the filtering proxy: all addresses of a name, and where connections may go. For tests. */
-  readonly resolve?: (host: string) => Promise<ReadonlyArray<string>>
-  readonly mayConnect?: (address: string) => boolean
 }
 
 const make = (options: SandboxOptions) =>
@@ -120,44 +104,15 @@ const make = (options: SandboxOptions) =>
     const settings = settle(config.sandbox, container.found)
     // Looked at when the first tool asks, not at every start. Until then nothing of the model has run, so the links are
     // those of the session's start; from then on a link that is turned round changes nothing.
-    const survey = Effect.gen(function*() {
-      const land = yield* territory({
-        settings,
-        workspace,
-        dirs,
-        commands: options.commands ?? commandsOf(config),
-        files,
-        path
-      })
-      const nothing: GitPlaces = { write_roots: [], protected: [], named: [], warnings: [], sources: [] }
-      const readGit = gitPlaces({ files, path, home: dirs.home }, land.workspace)
-      const gitAtStart: GitPlaces = settings.mode === "off" ? nothing : yield* readGit
-      let known = { state: yield* fingerprint(gitAtStart.sources), places: gitAtStart }
-      /** Read again when one of its files has changed. */
-      const git: Effect.Effect<GitPlaces> = Effect.gen(function*() {
-        const state = yield* fingerprint(known.places.sources)
-        if (state === known.state) return known.places
-        const places = yield* readGit
-        known = { state: yield* fingerprint(places.sources), places }
-        return places
-      })
-      const wholeWorkspace = land.roots.some((root) => isWithin(root, land.workspace, path.sep))
-      const gitRoots = wholeWorkspace ? gitAtStart.write_roots : []
-
-      const pathPolicy: PathPolicy = {
-        mode: settings.mode,
-        roots: [...land.roots, ...gitRoots],
-        read_roots: [path.join(dirs.state, "tool-output")],
-        always_protected: land.always_protected,
-        protected: gitAtStart.protected.map((place) => place.path),
-        credentials: land.credentials,
-        deny_hard_linked_writes: settings.deny_hard_linked_writes,
-        fold_case: environment.os === "darwin" || environment.os === "win32",
-        separator: path.sep
-      }
-      return { git, gitAtStart, gitRoots, land, pathPolicy, wholeWorkspace }
-    })
-    const surveyed = yield* Effect.cached(survey)
+    const surveyed = yield* Effect.cached(survey({
+      settings,
+      workspace,
+      dirs,
+      commands: options.commands ?? commandsOf(config),
+      files,
+      path,
+      os: environment.os
+    }))
 
     const judgePath: SandboxService["judgePath"] = (given, operation = "read") => {
       const refuse = (rule: "invalid_path" | "unresolvable", why: string): PathVerdict => ({
@@ -286,146 +241,17 @@ const make = (options: SandboxOptions) =>
       return `${files} ${commands}${net} A refusal names the path and the rule; do not try to get around it.`
     })
 
-    // One of each a session, made when the first command needs it.
-    const inOwner = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>): Effect.Effect<Effect.Effect<A, E>> =>
-      Effect.cached(Effect.uninterruptible(Scope.extend(effect, owner)))
-    const sandboxFiles = yield* inOwner(makeSandboxFiles)
-    const proxy = yield* inOwner(Effect.gen(function*() {
-      const { sockets } = yield* sandboxFiles
-      const socket = path.join(sockets, "proxy")
-      const { makeFilterProxy } = yield* Effect.promise(() => import("../platform/FilterProxy.ts"))
-      yield* makeFilterProxy({
-        socket,
-        refusal: (host, port) => refusedHost(allowed, host, port),
-        mayConnect: options.mayConnect ?? isPublicAddress,
-        ...(options.resolve === undefined ? {} : { resolve: options.resolve })
-      })
-      return socket
-    }))
-
-    const existing = (places: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<Place>> =>
-      Effect.map(lookAtAll(places), (found) =>
-        places.flatMap((at, index) => {
-          const kind = placeOf(found[index] ?? null)
-          return kind === null ? [] : [{ path: at, kind }]
-        }))
-    /** Sockets have no kind of their own here: they are covered like files. */
-    const sockets: Effect.Effect<ReadonlyArray<Place>> = Effect.map(lookAtAll(controlSockets), (found) =>
-      controlSockets.flatMap((at, index): ReadonlyArray<Place> => {
-        const kind = found[index] ?? null
-        return kind === null || kind === "link" ? [] : [{ path: at, kind: kind === "directory" ? "directory" : "file" }]
-      }))
-
-    const refuse = (input: SpawnInput, why: string): ProcessError =>
-      new ProcessError({
-        reason: "refused",
-        program: input.argv[0],
-        message: `${input.argv[0]} was not started: ${why}`
-      })
-    const prepared = (input: SpawnInput) => (error: FileError): ProcessError =>
-      refuse(input, `the sandbox could not be prepared: ${error.message}`)
-
-    /** So that a missing program is told apart from a sandbox that does not start. */
-    const isFound = (input: SpawnInput): Effect.Effect<boolean> => {
-      const [program] = input.argv
-      const candidates = program.includes(path.sep)
-        ? [path.resolve(input.cwd, program)]
-        : (input.env.get("PATH") ?? "/usr/bin:/bin").split(":").map((directory) =>
-          path.resolve(input.cwd, directory === "" ? "." : directory, program)
-        )
-      return isAnyFile(candidates)
-    }
-
-    const wrapSpawn: SandboxService["wrapSpawn"] = (input, policy = {}) =>
-      Effect.gen(function*() {
-        if (settings.mode === "off") {
-          return input
-        }
-        const refused = yield* refusal
-        if (refused !== null) {
-          return yield* refuse(input, refused)
-        }
-        const { method } = yield* inForce
-        if (method === null) {
-          return input
-        }
-        // The plain way says it better.
-        if (!(yield* isFound(input)) || (yield* fingerprint([input.cwd])) === "-") {
-          return input
-        }
-
-        const { git, land, wholeWorkspace } = yield* surveyed
-        const own: SandboxFiles = yield* Effect.mapError(sandboxFiles, prepared(input))
-        const runtime: Place = { path: own.directory, kind: "directory" }
-        const { closed, roots } = yield* closing.exclusively(Effect.gen(function*() {
-          const repository = yield* git
-          const roots = yield* existing([
-            ...land.roots,
-            ...(wholeWorkspace ? repository.write_roots : []),
-            ...(policy.extra_write_roots ?? []),
-            ...(settings.private_tmp ? [] : [own.temporary])
-          ])
-          const places: ReadonlyArray<ProtectedPlace> = [
-            ...repository.protected,
-            ...(wholeWorkspace
-              ? [{ path: path.join(land.workspace, ".hanzo"), missing: "directory" as const }]
-              : []),
-            ...[...land.roots, workspace.cwd].map((root) => ({
-              path: path.join(root, ".hanzo"),
-              missing: "none" as const
-            })),
-            ...land.roots.flatMap((root) =>
-              ["hooks", "config"].map((name) => ({ path: path.join(root, ".git", name), missing: "none" as const }))
-            ),
-            ...land.always_protected.map((at) => ({
-              path: at,
-              missing: at === land.config_home ? "directory" as const : "file" as const
-            }))
-          ]
-          return {
-            roots,
-            closed: yield* closing.close(
-              places,
-              roots.map((root) =>
-                root.path
-              )
-            )
-          }
-        }))
-        const inside = roots.map((root) => root.path)
-        const made = plan({
-          write_roots: roots,
-          read_only: closed.read_only,
-          masked: closed.masked,
-          // What the next sandbox is built from: nobody inside may meddle with it.
-          exposed: inside.some((root) => isWithin(root, own.directory))
-            ? [runtime]
-            : filtered
-            ? [{ path: own.sockets, kind: "directory" }]
-            : [],
-          hidden: [...(yield* existing(land.credentials)), ...(yield* sockets)],
-          private_tmp: settings.private_tmp
-        })
-        if (!isVisible(made, input.cwd)) {
-          return yield* refuse(input, `its directory ${input.cwd} is not to be seen in the sandbox`)
-        }
-        const env = new Map(input.env)
-        for (const name of ["TMPDIR", "TMP", "TEMP"]) {
-          if (!settings.private_tmp) env.set(name, own.temporary)
-          else if (made.private_tmp && env.has(name)) env.set(name, "/tmp")
-        }
-        let argv: ReadonlyArray<string> = input.argv
-        if (filtered) {
-          const socket = yield* Effect.mapError(proxy, prepared(input))
-          for (const [name, value] of Object.entries(proxyVariables)) env.set(name, value)
-          argv = bridgedArgv(runtimeProgram(), socket, argv)
-        }
-        const wrapped = yield* wrap(method, own, made, { argv, cwd: input.cwd, env }, {
-          isolate,
-          needs_loopback: filtered
-        }).pipe(Effect.mapError(prepared(input)))
-        return { ...input, ...wrapped }
-      })
+    const wrapSpawn = yield* makeSpawning({
+      settings,
+      workspace,
+      path,
+      owner,
+      surveyed,
+      closing,
+      refusal,
+      method: Effect.map(inForce, ({ method }) => method),
+      options
+    })
 
     return {
       settings,
