@@ -50,7 +50,11 @@ const bundle = {
   plugins: [builtins],
   logLevel: "warning"
 }
-const define = { __HANZO_VERSION__: JSON.stringify(version), "import.meta.url": "__module_url" }
+const define = {
+  __HANZO_VERSION__: JSON.stringify(version),
+  "import.meta.url": "__module_url",
+  "import.meta.dirname": "__dirname"
+}
 await Promise.all([
   esbuild.build({
     ...bundle,

@@ -152,3 +152,7 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
 /** Everything of a workspace, the agent on top. Needs the platform and `layerProcess`. @since 0.1.0 @category layers */
 export const layerWorkspace = (options: WorkspaceOptions = {}) =>
   Layers.inOrder(layerSettings(options), layerTools(options), layerModels(options), Agent.layer)
+
+/** Process and workspace in one, for a program that has one workspace. @since 0.1.0 @category layers */
+export const layerProgram = (options: ProcessOptions & WorkspaceOptions = {}) =>
+  Layers.inOrder(layerProcess(options), layerWorkspace(options))

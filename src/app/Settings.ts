@@ -4,8 +4,8 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import { Config, type ConfigFlags, type ConfigService, type TrustMode } from "../config/Config.ts"
+import { Config, type ConfigFlags, type ConfigService, load, type TrustMode } from "../config/Config.ts"
+import * as Layers from "../domain/Layers.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import * as ProjectRoot from "./ProjectRoot.ts"
 
@@ -23,17 +23,22 @@ export interface SettingsOptions {
 }
 
 /** Where the session works and what the settings of all tiers say there. @since 0.1.0 @category layers */
-export const layerSettings = (options: SettingsOptions = {}) =>
-  Layer.provideMerge(
-    options.config !== undefined
-      ? Config.layerOf(options.config)
-      : options.settings !== undefined
-      ? Config.layerText(options.settings, options.flags)
-      : Layer.unwrapEffect(Effect.map(Workspace, ({ root }) =>
-        Config.layerFor({
-          root,
-          ...(options.flags === undefined ? {} : { flags: options.flags }),
-          ...(options.trust === undefined ? {} : { trust: options.trust })
-        }))),
-    ProjectRoot.layer(options.directory)
+export const layerSettings = (options: SettingsOptions = {}) => {
+  const { config, settings } = options
+  return Layers.inOrder(
+    ProjectRoot.layer(options.directory),
+    config !== undefined
+      ? Config.layerOf(config)
+      : settings !== undefined
+      ? Config.layerText(settings, options.flags)
+      : Layers.effect(
+        Config,
+        Effect.flatMap(Workspace, ({ root }) =>
+          load({
+            root,
+            ...(options.flags === undefined ? {} : { flags: options.flags }),
+            ...(options.trust === undefined ? {} : { trust: options.trust })
+          }))
+      )
   )
+}

@@ -111,20 +111,29 @@ export const workspaceLayer = (
     const runtime = yield* Effect.promise(() => import("../app/Runtime.ts"))
     const path = yield* Path.Path
     const { cwd } = yield* Environment
-    return Layer.mapError(
-      runtime.layerWorkspace({
-        ...settingsOf(options),
-        ...(options.config === undefined ? {} : { config: options.config }),
-        prompters: options.prompters,
-        ...(options.scenario === undefined ? {} : { scenario_file: path.resolve(cwd, options.scenario) })
-      }),
-      compositionExit
-    )
+    return Layer.mapError(runtime.layerWorkspace(workspaceOptions(options, path, cwd)), compositionExit)
   }))
 
-/** The whole runtime for one workspace. Call once and keep the result. @since 0.1.0 @category layers */
-export const agentLayer = (options: AgentOptions): Layer.Layer<AgentServices, CliExit, NodePlatform> =>
-  Layer.provideMerge(workspaceLayer(options), processLayer(options.in_memory))
+const workspaceOptions = (options: AgentOptions, path: Path.Path, cwd: string): RuntimeModule.WorkspaceOptions => ({
+  ...settingsOf(options),
+  ...(options.config === undefined ? {} : { config: options.config }),
+  prompters: options.prompters,
+  ...(options.scenario === undefined ? {} : { scenario_file: path.resolve(cwd, options.scenario) })
+})
+
+/** Runs a program on the whole runtime of one workspace, which ends with it. @since 0.1.0 @category combinators */
+export const withAgent = <A>(
+  options: AgentOptions,
+  program: Effect.Effect<A, CliExit, AgentServices | NodePlatform>
+): Effect.Effect<A, CliExit, NodePlatform> =>
+  Effect.scoped(Effect.gen(function*() {
+    const { layerProgram } = yield* Effect.promise(() => import("../app/Runtime.ts"))
+    const path = yield* Path.Path
+    const { cwd } = yield* Environment
+    const layer = layerProgram({ memory: options.in_memory, ...workspaceOptions(options, path, cwd) })
+    const services = yield* Effect.mapError(Layer.build(layer), compositionExit)
+    return yield* Effect.provide(program, services)
+  }))
 
 const settingsOf = ({ directory, flags, trust_workspace }: SettingsChoice) => ({
   ...(directory === undefined ? {} : { directory }),

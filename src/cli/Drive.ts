@@ -53,7 +53,7 @@ const outcomeOf = (
  * @since 0.1.0
  * @category combinators
  */
-export const drive = Effect.fn("Cli.drive")(function*(
+export const drive = Effect.fnUntraced(function*(
   input: RunInput,
   sink: (events: Chunk.Chunk<AgentEvent>) => Effect.Effect<void, TerminalError>,
   interrupts?: Queue.Dequeue<string>

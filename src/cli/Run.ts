@@ -125,7 +125,7 @@ export const eventLines = (events: Iterable<AgentEvent>): string => {
 }
 
 /** @since 0.1.0 @category combinators */
-export const execute = Effect.fn("Cli.run")(function*(values: RunValues) {
+export const execute = Effect.fnUntraced(function*(values: RunValues) {
   const terminal = yield* Terminal
   const environment = yield* Environment
   const style = yield* stderrStyle

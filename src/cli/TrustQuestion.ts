@@ -165,7 +165,7 @@ const statusText = ({ trust: { root, status } }: ConfigService): string =>
     : `${line(root, 1000)}: trusted\n`
 
 /** `config trust`. Exit code 1 when the answer is no. @since 0.1.0 @category combinators */
-export const execute = Effect.fn("Cli.config.trust")(function*(values: Spec.Values<typeof Spec.configTrust>) {
+export const execute = Effect.fnUntraced(function*(values: Spec.Values<typeof Spec.configTrust>) {
   const config = yield* Config
   const terminal = yield* Terminal
   const environment = yield* Environment

@@ -8,11 +8,12 @@
 import type * as FileSystem from "@effect/platform/FileSystem"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import type { HanzoConfig } from "../config/Schema.ts"
+import * as Layers from "../domain/Layers.ts"
 import type { AtomicFile } from "../platform/AtomicFile.ts"
 import { Dirs } from "../platform/Dirs.ts"
 import type { Environment } from "../platform/Environment.ts"
@@ -113,7 +114,7 @@ export class CredentialStore extends Context.Tag("@hanzo/dev/credentials/Credent
   CredentialStore,
   CredentialStoreService
 >() {
-  static readonly layer: Layer.Layer<CredentialStore, never, StoreNeeds | Http> = Layer.scoped(
+  static readonly layer: Layer.Layer<CredentialStore, never, StoreNeeds | Http> = Layers.scoped(
     CredentialStore,
     Effect.gen(function*() {
       const context = yield* Effect.context<StoreNeeds | Http | Scope.Scope>()
@@ -135,7 +136,7 @@ export class CredentialStore extends Context.Tag("@hanzo/dev/credentials/Credent
   )
 
   /** Over another lock or another way to refresh. */
-  static readonly layerOver: Layer.Layer<CredentialStore, never, StoreNeeds | FileLock | TokenRefresh> = Layer.scoped(
+  static readonly layerOver: Layer.Layer<CredentialStore, never, StoreNeeds | FileLock | TokenRefresh> = Layers.scoped(
     CredentialStore,
     Effect.flatMap(load, (module) => module.make)
   )

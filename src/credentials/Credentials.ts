@@ -9,10 +9,11 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import type { HanzoConfig } from "../config/Schema.ts"
+import * as Layers from "../domain/Layers.ts"
 import { Environment } from "../platform/Environment.ts"
 import { Files } from "../platform/Files.ts"
 import type { Http } from "../platform/Http.ts"
@@ -107,14 +108,14 @@ const detectKeys = (environment: Parameters<typeof find>[0], config: HanzoConfig
 /** @since 0.1.0 @category services */
 export class Credentials extends Context.Tag("@hanzo/dev/credentials/Credentials")<Credentials, CredentialsService>() {
   /** Over a given store. */
-  static readonly layerStore: Layer.Layer<Credentials, never, CredentialStore | Environment | Files | Processes> = Layer
+  static readonly layerStore: Layer.Layer<Credentials, never, CredentialStore | Environment | Files | Processes> = Layers
     .effect(Credentials, make)
 
-  static readonly layer: Layer.Layer<Credentials | CredentialStore, never, StoreNeeds | Http | Processes> = Layer
-    .provideMerge(Credentials.layerStore, CredentialStore.layer)
+  static readonly layer: Layer.Layer<Credentials | CredentialStore, never, StoreNeeds | Http | Processes> = Layers
+    .inOrder(CredentialStore.layer, Credentials.layerStore)
 
   /** Keys of the environment and the settings alone: no file, no command. */
-  static readonly layerKeys: Layer.Layer<Credentials, never, Environment> = Layer.effect(
+  static readonly layerKeys: Layer.Layer<Credentials, never, Environment> = Layers.effect(
     Credentials,
     Effect.map(Environment, (environment): CredentialsService => {
       const keyFor = (provider: string, config: HanzoConfig) => find(environment, provider, config)

@@ -13,20 +13,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 
-interface Maker {
-  readonly tag: Context.Tag<never, unknown>
-  readonly make: Effect.Effect<unknown, unknown, unknown>
-}
+/** Makes what a layer of this module makes, without the layer around it; needs a Scope where the layer has one. */
+type Build = Effect.Effect<Context.Context<never>, unknown, unknown>
 
-/** How the layers of this module make their service: what `inOrder` does without the layer around it. */
-const makers = new WeakMap<Layer.Layer<never, unknown, unknown>, Maker>()
+const builds = new WeakMap<Layer.Layer<never, unknown, unknown>, Build>()
 
-const known = <I, S, E, R, L extends Layer.Layer<I, unknown, unknown>>(
-  layer: L,
-  tag: Context.Tag<I, S>,
-  make: Effect.Effect<S, E, R>
-): L => {
-  makers.set(layer, { tag: tag as unknown as Maker["tag"], make })
+const known = <L extends Layer.Layer<never, unknown, unknown>>(layer: L, build: Build): L => {
+  builds.set(layer, build)
   return layer
 }
 
@@ -34,13 +27,19 @@ const known = <I, S, E, R, L extends Layer.Layer<I, unknown, unknown>>(
 export const effect = <I, S, E, R>(
   tag: Context.Tag<I, S>,
   make: Effect.Effect<NoInfer<S>, E, R>
-): Layer.Layer<I, E, R> => known(Layer.effect(tag, make), tag, make)
+): Layer.Layer<I, E, R> => {
+  const build = Effect.map(make, (service) => Context.make(tag, service))
+  return known(Layer.effectContext(build), build)
+}
 
 /** As `Layer.scoped`. @since 0.1.0 @category layers */
 export const scoped = <I, S, E, R>(
   tag: Context.Tag<I, S>,
   make: Effect.Effect<NoInfer<S>, E, R>
-): Layer.Layer<I, E, Exclude<R, Scope.Scope>> => known(Layer.scoped(tag, make), tag, make)
+): Layer.Layer<I, E, Exclude<R, Scope.Scope>> => {
+  const build = Effect.map(make, (service) => Context.make(tag, service))
+  return known(Layer.scopedContext(build), build)
+}
 
 /** As `Layer.sync`. @since 0.1.0 @category layers */
 export const sync = <I, S>(tag: Context.Tag<I, S>, make: () => NoInfer<S>): Layer.Layer<I> =>
@@ -80,21 +79,18 @@ export const inOrder = <const Layers extends readonly [AnyLayer, ...ReadonlyArra
     let made: Context.Context<never> = Context.empty()
     // the list's type says what each layer needs; here they are all alike
     for (const layer of layers as unknown as ReadonlyArray<Layer.Layer<never, Failure, never>>) {
-      const maker = makers.get(layer)
-      if (maker !== undefined) {
-        const service = yield* Effect.provide(maker.make as Effect.Effect<unknown, Failure>, all)
-        made = Context.add(made, maker.tag, service)
-        all = Context.add(all, maker.tag, service)
-        continue
-      }
-      memo ??= yield* Layer.makeMemoMap
-      const built = yield* Effect.provide(Layer.buildWithMemoMap(layer, memo, scope), all)
+      const direct = builds.get(layer) as Effect.Effect<Context.Context<never>, Failure> | undefined
+      if (direct === undefined) memo ??= yield* Layer.makeMemoMap
+      const built = yield* Effect.provide(
+        direct ?? Layer.buildWithMemoMap(layer, memo as Layer.MemoMap, scope),
+        all
+      )
       made = Context.merge(made, built)
       all = Context.merge(all, built)
     }
     return made as Context.Context<Out>
   })
-  return Layer.scopedContext(build)
+  return known(Layer.scopedContext(build), build)
 }
 
 /**
@@ -110,8 +106,9 @@ export const keeping = <
   R
 >(layer: Layer.Layer<Out, E, R>, ...tags: Tags): Layer.Layer<Extract<Out, Tags[number]["Identifier"]>, E, R> => {
   const kept = new Set(tags.map((tag) => tag.key))
-  return Layer.map(
-    layer,
-    (made) => Context.unsafeMake(new Map([...made.unsafeMap].filter(([key]) => kept.has(key))))
-  )
+  const cut = (made: Context.Context<never>): Context.Context<never> =>
+    Context.unsafeMake(new Map([...made.unsafeMap].filter(([key]) => kept.has(key))))
+  const seen = Layer.map(layer, (made) => cut(made) as Context.Context<Extract<Out, Tags[number]["Identifier"]>>)
+  const build = builds.get(layer)
+  return build === undefined ? seen : known(seen, Effect.map(build, cut))
 }

@@ -52,7 +52,7 @@ const write = (file: string, data: Buffer): void => {
 
 /** What the commands see as `performance`: the real one loads ten modules of Node. Milliseconds since the program began. */
 const begun = process.hrtime.bigint()
-const clock = { now: (): number => Number(process.hrtime.bigint() - begun) / 1e6, timeOrigin: Date.now() }
+const clock = { now: (): number => Number(process.hrtime.bigint() - begun) / 1e6 }
 
 /** The module's exports. `file` lies beside the running program; its text is ASCII. @since 0.1.0 @category constructors */
 export const load = (file: string): unknown => {

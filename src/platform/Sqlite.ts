@@ -27,6 +27,7 @@ import * as fs from "node:fs"
 import { createRequire } from "node:module"
 import * as path from "node:path"
 import { makeDirectories } from "./MakeDirectories.ts"
+import * as NativeSqlite from "./NativeSqlite.ts"
 
 /**
  * | reason | meaning |
@@ -96,13 +97,16 @@ const builtin = (): unknown => {
   }
 }
 
+const packaged = (): unknown => createRequire(import.meta.url)("@photostructure/sqlite")
+
 let loaded: Driver | undefined
 const driver = (): Driver => {
   if (loaded !== undefined) return loaded
-  const own = builtin()
-  const found: unknown = isDriver(own) ? own : createRequire(import.meta.url)("@photostructure/sqlite")
-  if (!isDriver(found)) throw new Error("@photostructure/sqlite has no DatabaseSync")
-  return loaded = found
+  for (const ask of [builtin, () => NativeSqlite.load(import.meta.dirname), packaged]) {
+    const found = ask()
+    if (isDriver(found)) return loaded = found
+  }
+  throw new Error("@photostructure/sqlite has no DatabaseSync")
 }
 
 const field = (u: unknown, name: string): unknown =>
@@ -379,7 +383,7 @@ const makeClient = Effect.fnUntraced(function*(connection: Connection) {
  * @since 0.1.0
  * @category constructors
  */
-export const open = Effect.fn("Sqlite.open")(function*(options: OpenOptions) {
+export const open = Effect.fnUntraced(function*(options: OpenOptions) {
   const module = yield* Effect.try({
     try: driver,
     catch: (cause) => failure("unavailable", options.path, cause)

@@ -6,9 +6,10 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import * as Layers from "../domain/Layers.ts"
 import type { Credential } from "../credentials/Credentials.ts"
 import { ApiError } from "../domain/Failure.ts"
 import type { Message } from "../domain/Message.ts"
@@ -161,5 +162,5 @@ export class AgentRunGateway extends Context.Tag("@hanzo/dev/provider/AgentRunGa
   AgentRunGateway,
   AgentRunGatewayService
 >() {
-  static readonly layer: Layer.Layer<AgentRunGateway, never, Targets | Http> = Layer.effect(AgentRunGateway, make)
+  static readonly layer: Layer.Layer<AgentRunGateway, never, Targets | Http> = Layers.effect(AgentRunGateway, make)
 }

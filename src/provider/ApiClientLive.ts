@@ -5,9 +5,10 @@
  */
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import * as Layers from "../domain/Layers.ts"
 import { ApiError } from "../domain/Failure.ts"
 import { makeProjection } from "../domain/Projection.ts"
 import { ApiClient, type ApiClientService, type StreamEvent } from "../domain/StreamEvent.ts"
@@ -22,7 +23,7 @@ import { type Target, Targets } from "./Targets.ts"
  * @since 0.1.0
  * @category layers
  */
-export const layer: Layer.Layer<ApiClient, never, AgentRunGateway | Targets | ScriptedModels> = Layer.effect(
+export const layer: Layer.Layer<ApiClient, never, AgentRunGateway | Targets | ScriptedModels> = Layers.effect(
   ApiClient,
   Effect.gen(function*() {
     const gateway = yield* AgentRunGateway

@@ -6,7 +6,8 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
+import * as Layers from "../domain/Layers.ts"
 import { Http, readAll } from "../platform/Http.ts"
 
 /** `provider` is the name under which its models are addressed. @since 0.1.0 @category models */
@@ -83,11 +84,11 @@ export class LocalServers extends Context.Tag("@hanzo/dev/provider/LocalServers"
   LocalServers,
   LocalServersService
 >() {
-  static readonly layer: Layer.Layer<LocalServers, never, Http> = Layer.effect(
+  static readonly layer: Layer.Layer<LocalServers, never, Http> = Layers.effect(
     LocalServers,
     Effect.map(Http, (http) => ({ detect: Effect.provideService(detectWith(knownServers), Http, http) }))
   )
 
   /** Finds none, without looking. */
-  static readonly layerNone: Layer.Layer<LocalServers> = Layer.succeed(LocalServers, { detect: Effect.succeed([]) })
+  static readonly layerNone: Layer.Layer<LocalServers> = Layers.succeed(LocalServers, { detect: Effect.succeed([]) })
 }

@@ -5,7 +5,8 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
+import * as Layers from "../domain/Layers.ts"
 import type { Price } from "../config/Schema.ts"
 import type { Effort } from "../domain/StreamEvent.ts"
 import type { ModelTraits, ProtocolName } from "../protocol/Protocol.ts"
@@ -52,7 +53,7 @@ export interface ModelsService {
 
 /** @since 0.1.0 @category services */
 export class Models extends Context.Tag("@hanzo/dev/provider/Models")<Models, ModelsService>() {
-  static readonly layer: Layer.Layer<Models, never, Targets> = Layer.effect(
+  static readonly layer: Layer.Layer<Models, never, Targets> = Layers.effect(
     Models,
     Effect.map(Targets, ({ resolve }) => ({
       resolve: (name) => Effect.map(resolve(name), (target) => target.model)

@@ -12,6 +12,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import * as Layers from "../domain/Layers.ts"
 import { nearest } from "../codec/Distance.ts"
 import { ApiError } from "../domain/Failure.ts"
 import type { Message } from "../domain/Message.ts"
@@ -206,7 +207,7 @@ export class ScriptedModels extends Context.Tag("@hanzo/dev/provider/ScriptedMod
     /** Beside the built-in ones; the library's way to give scenarios with functions. */
     readonly scenarios?: ReadonlyArray<Scenario.Scenario>
   }): Layer.Layer<ScriptedModels, never, FileSystem.FileSystem | Workspace> =>
-    Layer.effect(
+    Layers.effect(
       ScriptedModels,
       Effect.gen(function*() {
         const fs = yield* FileSystem.FileSystem

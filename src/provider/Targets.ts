@@ -7,9 +7,10 @@ import * as Array from "effect/Array"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
+import * as Layers from "../domain/Layers.ts"
 import { Config } from "../config/Config.ts"
 import type { CredentialError } from "../credentials/CredentialError.ts"
 import { type Credential, Credentials, variablesOf } from "../credentials/Credentials.ts"
@@ -363,5 +364,5 @@ export class Targets extends Context.Tag("@hanzo/dev/provider/Targets")<Targets,
     Targets,
     never,
     Config | Environment | Credentials | LocalServers | ScriptedModels
-  > = Layer.effect(Targets, make)
+  > = Layers.effect(Targets, make)
 }

@@ -177,7 +177,7 @@ const versionOf = (sql: SqlClient): Effect.Effect<number, SqlError> =>
  * @since 0.1.0
  * @category combinators
  */
-export const migrate = Effect.fn("Migrations.migrate")(
+export const migrate = Effect.fnUntraced(
   function*(sql: SqlClient, path: string, steps: ReadonlyArray<Migration> = migrations) {
     const last = steps.reduce((max, one) => Math.max(max, one.version), 0)
     const toError = fromSql(path)

@@ -230,7 +230,7 @@ export const make = (
     const records = yield* RunRecords.make(sql, identity)
 
     return {
-      create: Effect.fn("SessionStore.create")(function*(session) {
+      create: Effect.fnUntraced(function*(session) {
         const now = yield* seconds
         return yield* writing(Effect.zipRight(
           query(
@@ -320,7 +320,7 @@ export const make = (
         storing(Effect.map(entries(id), (all) => joined(all).map(({ message }) => message)))
       ),
 
-      append: Effect.fn("SessionStore.append")(function*(session_id, some) {
+      append: Effect.fnUntraced(function*(session_id, some) {
         if (some.length === 0) return
         const now = yield* seconds
         const noted = yield* records.notes(some)
@@ -332,13 +332,13 @@ export const make = (
         keys.length === 0 ? Effect.void : writing(withdrawEntries(sql, session_id, keys))
       ),
 
-      beginRun: Effect.fn("SessionStore.beginRun")(function*(run) {
+      beginRun: Effect.fnUntraced(function*(run) {
         const now = yield* seconds
         const owner = yield* identity.self
         yield* writing(Effect.zipRight(required(run.session_id), records.beginRun(run, owner, now)))
       }),
 
-      endRun: Effect.fn("SessionStore.endRun")(function*(run_id, end) {
+      endRun: Effect.fnUntraced(function*(run_id, end) {
         const now = yield* seconds
         yield* writing(records.endRun(run_id, end, now))
         yield* records.forgetRun(run_id)
@@ -361,11 +361,11 @@ export const make = (
         return gone.length === 0 ? 0 : yield* writing(records.interrupt(gone, now))
       }).pipe(Effect.withSpan("SessionStore.recover")),
 
-      beginAttempt: Effect.fn("SessionStore.beginAttempt")(function*(attempt) {
+      beginAttempt: Effect.fnUntraced(function*(attempt) {
         yield* records.noteAttempt(attempt, yield* seconds)
       }),
 
-      endAttempt: Effect.fn("SessionStore.endAttempt")(function*(attempt_id, end, some = []) {
+      endAttempt: Effect.fnUntraced(function*(attempt_id, end, some = []) {
         const now = yield* seconds
         yield* writing(Effect.gen(function*() {
           const session_id = yield* records.endAttempt(attempt_id, end, now)
@@ -382,7 +382,7 @@ export const make = (
  * @since 0.1.0
  * @category constructors
  */
-export const open = Effect.fn("SqliteSessionStore.open")(function*(path: string) {
+export const open = Effect.fnUntraced(function*(path: string) {
   const sql = yield* Effect.mapError(Sqlite.open({ path, newest_version: newest }), fromSqlite)
   yield* migrate(sql, path)
   const identity = yield* Effect.provide(ProcessIdentity, ProcessIdentity.layer)

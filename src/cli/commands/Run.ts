@@ -1,6 +1,6 @@
 /** `hanzo-dev run`. @since 0.1.0 */
 import * as Effect from "effect/Effect"
-import { agentLayer, loadSettings, optionsOf, withScenario } from "../Compose.ts"
+import { loadSettings, optionsOf, withAgent, withScenario } from "../Compose.ts"
 import { direct } from "../Entry.ts"
 import * as Run from "../Run.ts"
 import * as Spec from "../Spec.ts"
@@ -11,5 +11,5 @@ export const main = direct(Spec.run, (given) =>
     const values = yield* withScenario(given)
     const options = optionsOf(values, [])
     const config = yield* loadSettings(options)
-    return yield* Effect.provide(Run.execute(values), agentLayer({ ...options, config }))
+    return yield* withAgent({ ...options, config }, Run.execute(values))
   }))

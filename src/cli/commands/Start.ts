@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { Environment } from "../../platform/Environment.ts"
 import { Models } from "../../provider/Models.ts"
-import { agentLayer, demo, optionsOf, withScenario } from "../Compose.ts"
+import { demo, optionsOf, withAgent, withScenario } from "../Compose.ts"
 import { command } from "../Entry.ts"
 import * as Spec from "../Spec.ts"
 import { converse } from "./Conversation.ts"
@@ -27,7 +27,7 @@ export const main = command(Spec.start, (given) =>
     const values = yield* withScenario(given)
     const environment = yield* Environment
     if (!environment.stdin_is_tty || !environment.stdout_is_tty) return yield* demo
-    const ready = yield* Effect.provide(canConverse, agentLayer(optionsOf(values, []))).pipe(
+    const ready = yield* withAgent(optionsOf(values, []), canConverse).pipe(
       Effect.orElseSucceed(() => true)
     )
     return yield* ready ? converse(values) : demo
