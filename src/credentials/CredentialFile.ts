@@ -53,9 +53,6 @@ const prefix = `${servers}/`
 export const serverKey = (issuer: string, resource: string, client_id: string): string =>
   `${prefix}${[issuer, resource, client_id].map((part) => part.replaceAll(/[\s%]/gu, encodeURIComponent)).join(" ")}`
 
-/** Is this the name of a login at a server of tools? @since 0.1.0 @category combinators */
-export const isServerKey = (provider: string): boolean => provider.startsWith(prefix)
-
 /** Why nothing can be stored under this name; null = it can. @since 0.1.0 @category combinators */
 export const nameProblem = (provider: string): string | null =>
   provider === "" || provider === prefix

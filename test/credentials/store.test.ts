@@ -145,11 +145,11 @@ describe("CredentialStore", () => {
           Layer.provide(platform(home))
         )
       )
-      const attempts: ReadonlyArray<Effect.Effect<unknown, CredentialError>> = [
-        store.get("hanzo"),
-        store.store(login("openai")),
-        store.list,
-        store.remove("hanzo")
+      const attempts: ReadonlyArray<Effect.Effect<void, CredentialError>> = [
+        Effect.asVoid(store.get("hanzo")),
+        Effect.asVoid(store.store(login("openai"))),
+        Effect.asVoid(store.list),
+        Effect.asVoid(store.remove("hanzo"))
       ]
       for (const attempt of attempts) {
         const error = yield* Effect.flip(attempt)
@@ -189,10 +189,10 @@ describe("CredentialStore", () => {
           home.write("")
           fs.writeFileSync(home.file, text, "latin1")
           const before = home.stamp()
-          const attempts: ReadonlyArray<Effect.Effect<unknown, CredentialError>> = [
-            store.get("openai"),
-            store.store(login("openai")),
-            store.refresh("openai", settings)
+          const attempts: ReadonlyArray<Effect.Effect<void, CredentialError>> = [
+            Effect.asVoid(store.get("openai")),
+            Effect.asVoid(store.store(login("openai"))),
+            Effect.asVoid(store.refresh("openai", settings))
           ]
           for (const attempt of attempts) {
             const error = yield* Effect.flip(attempt)
