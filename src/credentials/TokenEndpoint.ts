@@ -9,19 +9,10 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import type * as Oauth from "oauth4webapi"
 import { Http, type HttpService } from "../platform/Http.ts"
-import {
-  addressFault,
-  ask,
-  type EndpointCall,
-  errorCode,
-  serverText,
-  shown,
-  success,
-  unavailable
-} from "./EndpointCall.ts"
-import { type AuthorizationServer, type OAuthClient, OAuthError, type TokenAnswer } from "./OAuthClient.ts"
+import { unavailable } from "./EndpointCall.ts"
+import { type BuildRequest, callEndpoint, endpointNames } from "./EndpointWire.ts"
+import type { AuthorizationServer, OAuthClient, OAuthError, TokenAnswer } from "./OAuthClient.ts"
 
 /** @since 0.1.0 @category models */
 export interface TokenOptions {
@@ -99,89 +90,6 @@ export interface TokenEndpointService {
   ) => Effect.Effect<void, OAuthError>
 }
 
-type Wire = typeof Oauth
-type ClientAuth = Oauth.ClientAuth
-type WireServer = Oauth.AuthorizationServer
-type WireClient = Oauth.Client
-type WireOptions = Oauth.HttpRequestOptions<"POST", URLSearchParams>
-type Members = Readonly<Record<string, unknown>>
-type EndpointName =
-  | "token_endpoint"
-  | "device_authorization_endpoint"
-  | "pushed_authorization_request_endpoint"
-  | "revocation_endpoint"
-
-// A big module that a run without logins never needs.
-const loadWire: Effect.Effect<Wire> = Effect.promise(() => import("oauth4webapi"))
-
-const names: Readonly<Record<EndpointName, string>> = {
-  token_endpoint: "the token endpoint",
-  device_authorization_endpoint: "the device authorization endpoint",
-  pushed_authorization_request_endpoint: "the endpoint of pushed authorization requests",
-  revocation_endpoint: "the revocation endpoint"
-}
-
-const serverName = (server: AuthorizationServer): string =>
-  server.issuer === null ? "the authorization server" : shown(server.issuer)
-
-const notConfigured = (message: string): OAuthError => new OAuthError({ reason: "not_configured", message })
-
-const endpointOf = (server: AuthorizationServer, name: EndpointName): Effect.Effect<string, OAuthError> => {
-  const address = server[name]
-  if (address === undefined) return Effect.fail(notConfigured(`${serverName(server)} has no ${name}`))
-  const fault = addressFault(address, server.issuer)
-  return fault === null ? Effect.succeed(address) : Effect.fail(notConfigured(`${name} ${shown(address)} ${fault}`))
-}
-
-/**
- * How a client shows who it is: as it says, else by the first method of the metadata that is known here. Metadata
- * without methods means `client_secret_basic` (RFC 8414, section 2).
- *
- * @since 0.1.0
- * @category combinators
- */
-export const authMethodOf = (
-  server: Pick<AuthorizationServer, "token_endpoint_auth_methods_supported">,
-  client: OAuthClient
-): "none" | "client_secret_basic" | "client_secret_post" | null => {
-  if (client.token_endpoint_auth_method !== undefined) return client.token_endpoint_auth_method
-  if (client.client_secret === undefined) return "none"
-  const supported = server.token_endpoint_auth_methods_supported
-  if (supported === undefined) return "client_secret_basic"
-  for (const method of supported) {
-    if (method === "client_secret_basic" || method === "client_secret_post") return method
-  }
-  return null
-}
-
-const authenticationOf = (
-  wire: Wire,
-  server: AuthorizationServer,
-  client: OAuthClient
-): Effect.Effect<ClientAuth, OAuthError> => {
-  const method = authMethodOf(server, client)
-  const secret = client.client_secret === undefined ? "" : Redacted.value(client.client_secret)
-  if (method === "none") return Effect.succeed(wire.None())
-  if (method === null) {
-    const offered = (server.token_endpoint_auth_methods_supported ?? []).join(", ")
-    return Effect.fail(notConfigured(
-      `${
-        serverName(server)
-      } takes a client secret by none of the known ways (client_secret_basic, client_secret_post); ` +
-        `it offers ${serverText(offered === "" ? "nothing" : offered, [])}`
-    ))
-  }
-  if (secret === "") return Effect.fail(notConfigured(`${method} needs a client secret, and there is none`))
-  return Effect.succeed(
-    method === "client_secret_post" ? wire.ClientSecretPost(secret) : wire.ClientSecretBasic(secret)
-  )
-}
-
-const whole = (text: string): boolean => /^\d{1,15}$/u.test(text)
-
-/** A number of seconds, as a number or as digits; other texts and negative numbers stay, to be refused. */
-const seconds = (value: unknown): unknown => typeof value === "string" && whole(value.trim()) ? Number(value) : value
-
 const scopesOf = (scope: unknown): ReadonlyArray<string> | null =>
   typeof scope === "string" && scope.trim() !== "" ? scope.trim().split(/\s+/u) : null
 
@@ -194,108 +102,18 @@ const parametersOf = (client: OAuthClient, options: TokenOptions | undefined): U
 
 const textOf = (value: unknown): string => typeof value === "string" ? value : ""
 
-type Request = (
-  wire: Wire,
-  as: WireServer,
-  client: WireClient,
-  authentication: ClientAuth,
-  options: WireOptions
-) => Promise<unknown>
-
-/** What a server may leave empty although the protocol has no empty form of it. */
-const optional = new Set(["refresh_token", "scope", "verification_uri_complete"])
-
-const normalised = (members: Members): Members => {
-  const result: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(members)) {
-    // Identity tokens are neither read nor kept.
-    if (name === "id_token" || (optional.has(name) && value === "")) continue
-    result[name] = name === "expires_in" || name === "interval" ? seconds(value) : value
-  }
-  // A server that names no good interval leaves it to the default (RFC 8628, section 3.2).
-  const { interval, verification_url } = result
-  if (typeof interval !== "number" || !(interval > 0)) delete result["interval"]
-  // The name of RFC 8628 before it was one.
-  if (typeof verification_url === "string") result["verification_uri"] ??= verification_url
-  return result
-}
-
 const defaultIntervalMillis = 5000
 
 const make = (http: HttpService): TokenEndpointService => {
-  /**
-   * The request as the rules of the wire make it, sent by the program's own client (proxies, limits), and the answer
-   * read by those rules again.
-   */
-  const exchange = (
-    server: AuthorizationServer,
-    client: OAuthClient,
-    name: EndpointName,
-    secrets: ReadonlyArray<Redacted.Redacted>,
-    request: Request,
-    read: (wire: Wire, as: WireServer, client: WireClient, response: Response) => Promise<unknown>,
-    expected: number
-  ): Effect.Effect<Members, OAuthError> =>
-    Effect.gen(function*() {
-      const url = yield* endpointOf(server, name)
-      const wire = yield* loadWire
-      const authentication = yield* authenticationOf(wire, server, client)
-      // Only endpoints, never identity tokens, are read by this view: where the issuer is unknown its address will do.
-      const as: WireServer = { issuer: server.issuer ?? new URL(url).origin, [name]: url }
-      const all = client.client_secret === undefined ? secrets : [...secrets, client.client_secret]
-      const built = { headers: {} as Readonly<Record<string, string>>, body: "" }
-      yield* Effect.tryPromise({
-        try: () =>
-          request(wire, as, { client_id: client.client_id }, authentication, {
-            [wire.allowInsecureRequests]: true,
-            [wire.customFetch]: (_, options) => {
-              built.headers = options.headers
-              built.body = String(options.body)
-              return Promise.resolve(new Response())
-            }
-          }),
-        catch: () => notConfigured(`${names[name]} ${shown(url)} cannot be asked with what is configured`)
-      })
-      const call: EndpointCall = {
-        what: names[name],
-        url,
-        method: "POST",
-        headers: built.headers,
-        body: built.body,
-        secrets: all
-      }
-      const answer = yield* ask(http, call)
-      // A revocation is answered by its status alone (RFC 7009, section 2.2).
-      if (name === "revocation_endpoint" && answer.status >= 200 && answer.status < 300 && errorCode(answer) === null) {
-        return {}
-      }
-      const plain = normalised(yield* success(call, answer))
-      yield* Effect.tryPromise({
-        try: () =>
-          read(
-            wire,
-            as,
-            { client_id: client.client_id },
-            new Response(JSON.stringify(plain), { status: expected, headers: { "content-type": "application/json" } })
-          ),
-        // The rule that was broken; the answer itself stays out.
-        catch: (cause) =>
-          unavailable(
-            call,
-            `gave an answer that breaks the protocol: ${cause instanceof Error ? cause.message : "unknown"}`
-          )
-      })
-      return plain
-    })
-
   const tokens = (
     server: AuthorizationServer,
     client: OAuthClient,
     secrets: ReadonlyArray<Redacted.Redacted>,
-    request: Request
+    request: BuildRequest
   ): Effect.Effect<TokenAnswer, OAuthError> =>
     Effect.gen(function*() {
-      const members = yield* exchange(
+      const members = yield* callEndpoint(
+        http,
         server,
         client,
         "token_endpoint",
@@ -306,7 +124,7 @@ const make = (http: HttpService): TokenEndpointService => {
       )
       const broken = (why: string) =>
         unavailable(
-          { what: names.token_endpoint, url: server.token_endpoint ?? "" },
+          { what: endpointNames.token_endpoint, url: server.token_endpoint ?? "" },
           `gave an answer that breaks the protocol: ${why}`
         )
       if (textOf(members["token_type"]).toLowerCase() !== "bearer") return yield* broken("token_type is not Bearer")
@@ -319,7 +137,9 @@ const make = (http: HttpService): TokenEndpointService => {
       return {
         access_token: Redacted.make(textOf(members["access_token"])),
         refresh_token: refresh_token === "" ? null : Redacted.make(refresh_token),
-        expires_at: expires_in === undefined ? null : Math.floor(now / 1000) + Math.floor(expires_in),
+        expires_at: expires_in === undefined
+          ? null
+          : Math.min(Math.floor(now / 1000) + Math.floor(expires_in), Number.MAX_SAFE_INTEGER),
         scopes: scopesOf(members["scope"])
       }
     })
@@ -356,7 +176,8 @@ const make = (http: HttpService): TokenEndpointService => {
 
     push: (server, client, parameters) =>
       Effect.map(
-        exchange(
+        callEndpoint(
+          http,
           server,
           client,
           "pushed_authorization_request_endpoint",
@@ -371,7 +192,8 @@ const make = (http: HttpService): TokenEndpointService => {
 
     authorizeDevice: (server, client, options) =>
       Effect.gen(function*() {
-        const members = yield* exchange(
+        const members = yield* callEndpoint(
+          http,
           server,
           client,
           "device_authorization_endpoint",
@@ -415,7 +237,8 @@ const make = (http: HttpService): TokenEndpointService => {
       ),
 
     revoke: (server, client, token) =>
-      Effect.asVoid(exchange(
+      Effect.asVoid(callEndpoint(
+        http,
         server,
         client,
         "revocation_endpoint",

@@ -5,9 +5,10 @@ import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as Redacted from "effect/Redacted"
 import type * as http from "node:http"
+import { authMethodOf } from "../../src/credentials/EndpointWire.ts"
 import { LoginServers } from "../../src/credentials/LoginServers.ts"
 import type { OAuthClient } from "../../src/credentials/OAuthClient.ts"
-import { authMethodOf, TokenEndpoint } from "../../src/credentials/TokenEndpoint.ts"
+import { TokenEndpoint } from "../../src/credentials/TokenEndpoint.ts"
 import { type Answer, drive, freePort, serve } from "../provider/support.ts"
 import { configWith, loginLayer } from "../support/oauth.ts"
 
@@ -52,6 +53,7 @@ it.layer(loginLayer({ vars: { CORP_SECRET: " hush \n" } }))("endpoints", (it) =>
         assert.match(seen.headers["content-type"] ?? "", /^application\/x-www-form-urlencoded/u)
         assert.strictEqual(seen.headers.accept, "application/json")
         assert.isUndefined(seen.headers.authorization)
+        assert.strictEqual(seen.headers["user-agent"], "hanzo-dev")
         assert.deepStrictEqual(Object.fromEntries(new URLSearchParams(seen.body)), {
           client_id: "app",
           scope: "a b",

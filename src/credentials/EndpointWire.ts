@@ -1,0 +1,207 @@
+/**
+ * Requests to the endpoints of an authorization server as `oauth4webapi` builds and checks them, sent by the program's own
+ * HTTP client: proxies, limits and messages are those of the house, the rules of the wire those of the library.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import type * as Oauth from "oauth4webapi"
+import type { HttpService } from "../platform/Http.ts"
+import {
+  addressFault,
+  ask,
+  type EndpointCall,
+  errorCode,
+  serverText,
+  shown,
+  success,
+  unavailable
+} from "./EndpointCall.ts"
+import { type AuthorizationServer, type OAuthClient, OAuthError } from "./OAuthClient.ts"
+
+type Wire = typeof Oauth
+type ClientAuth = Oauth.ClientAuth
+type WireServer = Oauth.AuthorizationServer
+type WireClient = Oauth.Client
+type WireOptions = Oauth.HttpRequestOptions<"POST", URLSearchParams>
+/** @since 0.1.0 @category models */
+export type Members = Readonly<Record<string, unknown>>
+/** @since 0.1.0 @category models */
+export type EndpointName =
+  | "token_endpoint"
+  | "device_authorization_endpoint"
+  | "pushed_authorization_request_endpoint"
+  | "revocation_endpoint"
+
+// A big module that a run without logins never needs.
+const loadWire: Effect.Effect<Wire> = Effect.promise(() => import("oauth4webapi"))
+
+/** How messages name the endpoints. @since 0.1.0 @category constants */
+export const endpointNames: Readonly<Record<EndpointName, string>> = {
+  token_endpoint: "the token endpoint",
+  device_authorization_endpoint: "the device authorization endpoint",
+  pushed_authorization_request_endpoint: "the endpoint of pushed authorization requests",
+  revocation_endpoint: "the revocation endpoint"
+}
+
+const serverName = (server: AuthorizationServer): string =>
+  server.issuer === null ? "the authorization server" : shown(server.issuer)
+
+const notConfigured = (message: string): OAuthError => new OAuthError({ reason: "not_configured", message })
+
+const endpointOf = (server: AuthorizationServer, name: EndpointName): Effect.Effect<string, OAuthError> => {
+  const address = server[name]
+  if (address === undefined) return Effect.fail(notConfigured(`${serverName(server)} has no ${name}`))
+  const fault = addressFault(address, server.issuer)
+  return fault === null ? Effect.succeed(address) : Effect.fail(notConfigured(`${name} ${shown(address)} ${fault}`))
+}
+
+/**
+ * How a client shows who it is: as it says, else by the first method of the metadata that is known here. Metadata
+ * without methods means `client_secret_basic` (RFC 8414, section 2).
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const authMethodOf = (
+  server: Pick<AuthorizationServer, "token_endpoint_auth_methods_supported">,
+  client: OAuthClient
+): "none" | "client_secret_basic" | "client_secret_post" | null => {
+  if (client.token_endpoint_auth_method !== undefined) return client.token_endpoint_auth_method
+  if (client.client_secret === undefined) return "none"
+  const supported = server.token_endpoint_auth_methods_supported
+  if (supported === undefined) return "client_secret_basic"
+  for (const method of supported) {
+    if (method === "client_secret_basic" || method === "client_secret_post") return method
+  }
+  return null
+}
+
+const authenticationOf = (
+  wire: Wire,
+  server: AuthorizationServer,
+  client: OAuthClient
+): Effect.Effect<ClientAuth, OAuthError> => {
+  const method = authMethodOf(server, client)
+  const secret = client.client_secret === undefined ? "" : Redacted.value(client.client_secret)
+  if (method === "none") return Effect.succeed(wire.None())
+  if (method === null) {
+    const offered = (server.token_endpoint_auth_methods_supported ?? []).join(", ")
+    return Effect.fail(notConfigured(
+      `${
+        serverName(server)
+      } takes a client secret by none of the known ways (client_secret_basic, client_secret_post); ` +
+        `it offers ${serverText(offered === "" ? "nothing" : offered, [])}`
+    ))
+  }
+  if (secret === "") return Effect.fail(notConfigured(`${method} needs a client secret, and there is none`))
+  return Effect.succeed(
+    method === "client_secret_post" ? wire.ClientSecretPost(secret) : wire.ClientSecretBasic(secret)
+  )
+}
+
+const whole = (text: string): boolean => /^\d{1,15}$/u.test(text)
+
+/** A number of seconds, as a number or as digits; other texts and negative numbers stay, to be refused. */
+const seconds = (value: unknown): unknown => typeof value === "string" && whole(value.trim()) ? Number(value) : value
+
+/** Builds the request with the library; what its `fetch` is given is what goes out. @since 0.1.0 @category models */
+export type BuildRequest = (
+  wire: Wire,
+  as: WireServer,
+  client: WireClient,
+  authentication: ClientAuth,
+  options: WireOptions
+) => Promise<unknown>
+
+/** What a server may leave empty although the protocol has no empty form of it. */
+const optional = new Set(["refresh_token", "scope", "verification_uri_complete"])
+
+/** Reads an answer by the library's rules: it fails with what is broken. @since 0.1.0 @category models */
+export type CheckAnswer = (wire: Wire, as: WireServer, client: WireClient, response: Response) => Promise<unknown>
+
+const normalised = (members: Members): Members => {
+  const result: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(members)) {
+    // Identity tokens are neither read nor kept.
+    if (name === "id_token" || (optional.has(name) && value === "")) continue
+    result[name] = name === "expires_in" || name === "interval" ? seconds(value) : value
+  }
+  // A server that names no good interval leaves it to the default (RFC 8628, section 3.2).
+  const { interval, verification_url } = result
+  if (typeof interval !== "number" || !(interval > 0)) delete result["interval"]
+  // The name of RFC 8628 before it was one.
+  if (typeof verification_url === "string") result["verification_uri"] ??= verification_url
+  return result
+}
+
+/**
+ * The request as the rules of the wire make it, sent by the program's own client (proxies, limits), and the answer
+ * read by those rules again: its members, null ones left out.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const callEndpoint = (
+  http: HttpService,
+  server: AuthorizationServer,
+  client: OAuthClient,
+  name: EndpointName,
+  secrets: ReadonlyArray<Redacted.Redacted>,
+  request: BuildRequest,
+  read: CheckAnswer,
+  expected: number
+): Effect.Effect<Members, OAuthError> =>
+  Effect.gen(function*() {
+    const url = yield* endpointOf(server, name)
+    const wire = yield* loadWire
+    const authentication = yield* authenticationOf(wire, server, client)
+    // Only endpoints, never identity tokens, are read by this view: where the issuer is unknown its address will do.
+    const as: WireServer = { issuer: server.issuer ?? new URL(url).origin, [name]: url }
+    const all = client.client_secret === undefined ? secrets : [...secrets, client.client_secret]
+    const built = { headers: {} as Readonly<Record<string, string>>, body: "" }
+    yield* Effect.tryPromise({
+      try: () =>
+        request(wire, as, { client_id: client.client_id }, authentication, {
+          [wire.allowInsecureRequests]: true,
+          [wire.customFetch]: (_, options) => {
+            const { "user-agent": _library, ...headers } = options.headers
+            built.headers = headers
+            built.body = String(options.body)
+            return Promise.resolve(new Response())
+          }
+        }),
+      catch: () => notConfigured(`${endpointNames[name]} ${shown(url)} cannot be asked with what is configured`)
+    })
+    const call: EndpointCall = {
+      what: endpointNames[name],
+      url,
+      method: "POST",
+      headers: built.headers,
+      body: built.body,
+      secrets: all
+    }
+    const answer = yield* ask(http, call)
+    // A revocation is answered by its status alone (RFC 7009, section 2.2).
+    if (name === "revocation_endpoint" && answer.status >= 200 && answer.status < 300 && errorCode(answer) === null) {
+      return {}
+    }
+    const plain = normalised(yield* success(call, answer))
+    yield* Effect.tryPromise({
+      try: () =>
+        read(
+          wire,
+          as,
+          { client_id: client.client_id },
+          new Response(JSON.stringify(plain), { status: expected, headers: { "content-type": "application/json" } })
+        ),
+      // The rule that was broken; the answer itself stays out.
+      catch: (cause) =>
+        unavailable(
+          call,
+          `gave an answer that breaks the protocol: ${cause instanceof Error ? cause.message : "unknown"}`
+        )
+    })
+    return plain
+  })
