@@ -26,21 +26,23 @@ export { CredentialError } from "./credentials/CredentialError.ts"
 export { type Credential, Credentials, type CredentialsService } from "./credentials/Credentials.ts"
 export { CredentialStore, type CredentialStoreService } from "./credentials/CredentialStore.ts"
 export type { ProviderCredential } from "./credentials/ProviderCredential.ts"
-export { AgentEvent, isTerminal, type TerminalEvent } from "./domain/AgentEvent.ts"
+export { AgentEvent, type TerminalEvent } from "./domain/AgentEvent.ts"
+export { ApiClient, type ApiClientService, type SendOptions } from "./domain/ApiClient.ts"
 export { Backoff, schedule as backoffSchedule } from "./domain/Backoff.ts"
 export { AgentError, ApiError, ExitCode, type RunError } from "./domain/Failure.ts"
 export { Ids } from "./domain/Ids.ts"
 export { Message, Part } from "./domain/Message.ts"
+export { PermissionMode, PermissionRule } from "./domain/Permission.ts"
 export {
   type PermissionDecision,
-  PermissionMode,
   PermissionPrompter,
-  type PermissionPrompterService,
-  PermissionRule
-} from "./domain/Permission.ts"
+  type PermissionPrompterService
+} from "./domain/PermissionPrompter.ts"
 export { ResponseEvent } from "./domain/ResponseEvent.ts"
-export { ApiClient, type ApiClientService, type SendOptions, StreamEvent } from "./domain/StreamEvent.ts"
-export { type ToolDef, ToolExecutor, type ToolExecutorService, ToolResult } from "./domain/Tool.ts"
+export { isTerminal } from "./domain/RunEnd.ts"
+export { StreamEvent } from "./domain/StreamEvent.ts"
+export { type ToolDef, ToolResult } from "./domain/Tool.ts"
+export { ToolExecutor, type ToolExecutorService } from "./domain/ToolExecutor.ts"
 export { Usage } from "./domain/Usage.ts"
 export { Workspace, type WorkspaceService } from "./domain/Workspace.ts"
 export { HookRunner } from "./hooks/HookRunner.ts"

@@ -11,7 +11,7 @@ import type { AgentEvent } from "../domain/AgentEvent.ts"
 import type { AgentError } from "../domain/Failure.ts"
 import type { Part } from "../domain/Message.ts"
 import type { RunPermissionMode } from "../domain/Permission.ts"
-import type { Effort } from "../domain/StreamEvent.ts"
+import type { Effort } from "../domain/ApiClient.ts"
 import * as Coordinator from "./Coordinator.ts"
 
 /** @since 0.1.0 @category models */

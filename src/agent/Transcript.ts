@@ -6,7 +6,7 @@
  * @since 0.1.0
  */
 import type { Message } from "../domain/Message.ts"
-import { partsOf, text, textOf, toolCallsOf } from "../domain/Message.ts"
+import { partsOf, text, textOf, toolCallsOf } from "../domain/MessageParts.ts"
 
 /** What the model is told of a call that was never answered. @since 0.1.0 @category constants */
 export const interruptedResult = "interrupted: this call was stopped before it finished, its effects are unknown"

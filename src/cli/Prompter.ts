@@ -8,8 +8,12 @@ import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as Queue from "effect/Queue"
 import { line, neutralise } from "../codec/TerminalText.ts"
-import type { PermissionDecision, PermissionPrompterService, PermissionRequestContext } from "../domain/Permission.ts"
-import type { JsonObject } from "../domain/Tool.ts"
+import type {
+  PermissionDecision,
+  PermissionPrompterService,
+  PermissionRequestContext
+} from "../domain/PermissionPrompter.ts"
+import type { JsonObject } from "../domain/Json.ts"
 import { Terminal } from "../platform/Terminal.ts"
 import { type Style, styleFor } from "./Style.ts"
 import { Environment } from "../platform/Environment.ts"

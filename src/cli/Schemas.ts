@@ -7,7 +7,7 @@
 import * as Schema from "effect/Schema"
 import { HookEvent } from "../config/Schema.ts"
 import { Message, Part } from "../domain/Message.ts"
-import { JsonObject } from "../domain/Tool.ts"
+import { JsonObject } from "../domain/Json.ts"
 import { Usage } from "../domain/Usage.ts"
 import { AuditRecord } from "../permissions/Audit.ts"
 import { StepRecord } from "../permissions/Steps.ts"

@@ -7,7 +7,7 @@
  */
 import * as TerminalText from "../codec/TerminalText.ts"
 import type { AgentEvent } from "../domain/AgentEvent.ts"
-import type { JsonObject } from "../domain/Tool.ts"
+import type { JsonObject } from "../domain/Json.ts"
 import type { Style } from "./Style.ts"
 
 /** @since 0.1.0 @category models */

@@ -6,7 +6,7 @@
  */
 import * as Schema from "effect/Schema"
 import { PermissionRule } from "../domain/Permission.ts"
-import { JsonObject } from "../domain/Tool.ts"
+import { JsonObject } from "../domain/Json.ts"
 
 const count = Schema.Number.pipe(Schema.int(), Schema.nonNegative()).annotations({
   description: "a whole number, 0 or more"

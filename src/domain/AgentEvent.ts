@@ -8,7 +8,8 @@ import * as Schema from "effect/Schema"
 import { ReasoningReplay } from "./Message.ts"
 import { PermissionMode, RunPermissionMode } from "./Permission.ts"
 import { SandboxDecision, SandboxEnforcement, SandboxMode } from "./SandboxRuling.ts"
-import { JsonObject, ToolResult } from "./Tool.ts"
+import { ToolResult } from "./Tool.ts"
+import { JsonObject } from "./Json.ts"
 import { Usage } from "./Usage.ts"
 
 const RunErrorSchema = Schema.Struct({
@@ -209,7 +210,3 @@ export type AgentEvent = EventEnvelope & AgentEventBody
 export type TerminalEvent =
   & EventEnvelope
   & (typeof RunCompleted.Type | typeof RunFailed.Type | typeof RunCancelled.Type)
-
-/** @since 0.1.0 @category combinators */
-export const isTerminal = (e: AgentEvent): e is TerminalEvent =>
-  e.type === "run.completed" || e.type === "run.failed" || e.type === "run.cancelled"

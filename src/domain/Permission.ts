@@ -3,10 +3,7 @@
  *
  * @since 0.1.0
  */
-import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { JsonObject } from "./Tool.ts"
 
 /** @since 0.1.0 @category schemas */
 export const PermissionMode = Schema.Literal("allow", "deny", "prompt")
@@ -35,40 +32,3 @@ export interface Verdict {
   readonly reason: string | null
   readonly tier?: string
 }
-
-/** @since 0.1.0 @category models */
-export type PermissionDecision =
-  | { readonly decision: "allow"; readonly scope?: "once" | "session" | "always" }
-  | { readonly decision: "deny"; readonly reason: string }
-  | { readonly decision: "escalate" }
-
-/** @since 0.1.0 @category models */
-export interface PermissionRequestContext {
-  readonly session_id: string
-  readonly call_id?: string
-  readonly subject?: string
-  readonly rule?: string
-}
-
-/** @since 0.1.0 @category models */
-export interface PermissionPrompterService {
-  /** Name in the audit (`prompter:<name>`; `user` for a person). */
-  readonly name: string
-  readonly requestPermission: (
-    tool_name: string,
-    input: JsonObject,
-    context: PermissionRequestContext
-  ) => Effect.Effect<PermissionDecision>
-}
-
-/**
- * The prompters of this program, asked in order; `escalate` passes to the next, none left = deny (reading 2.4). An
- * empty chain is the headless case: deny at once with reason `no_prompter`.
- *
- * @since 0.1.0
- * @category services
- */
-export class PermissionPrompter extends Context.Tag("@hanzo/dev/domain/PermissionPrompter")<
-  PermissionPrompter,
-  ReadonlyArray<PermissionPrompterService>
->() {}

@@ -7,7 +7,7 @@
 import type { ReasoningReplay } from "./Message.ts"
 import type { OutputItem, ReasoningItem, Response, ResponseEvent, ResponseUsage } from "./ResponseEvent.ts"
 import type { StopReason, StreamEvent, ToolUse } from "./StreamEvent.ts"
-import type { JsonObject } from "./Tool.ts"
+import type { JsonObject } from "./Json.ts"
 import type { Usage } from "./Usage.ts"
 
 /**

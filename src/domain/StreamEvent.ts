@@ -1,15 +1,12 @@
 /**
- * HIP-301's small event union for the agent (section 2, divergence D13), and the ApiClient protocol that emits it.
- * Whoever writes another ApiClient emits just these.
+ * HIP-301's small event union for the agent (section 2, divergence D13). Whoever writes another `ApiClient` emits just
+ * these.
  *
  * @since 0.1.0
  */
-import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
-import type * as Stream from "effect/Stream"
-import type { ApiError } from "./Failure.ts"
-import { type Message, ReasoningReplay } from "./Message.ts"
-import { JsonObject, type ToolDef } from "./Tool.ts"
+import { ReasoningReplay } from "./Message.ts"
+import { JsonObject } from "./Json.ts"
 import { Usage } from "./Usage.ts"
 
 /** `refusal` marks text in which the model declines. @since 0.1.0 @category schemas */
@@ -79,44 +76,3 @@ export const StreamEvent = Schema.Union(ContentDelta, ReasoningDelta, ToolUse, U
 export type StreamEvent = typeof StreamEvent.Type
 /** @since 0.1.0 @category models */
 export type ToolUse = typeof ToolUse.Type
-
-/** @since 0.1.0 @category models */
-export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max"
-
-/**
- * Per-request options; everything absent is left to the target's settings.
- *
- * @since 0.1.0
- * @category models
- */
-export interface SendOptions {
-  /** `provider/model` or a bare model; absent = the configured one. */
-  readonly model?: string
-  readonly max_output_tokens?: number
-  readonly effort?: Effort
-  readonly tool_choice?: "auto" | "required" | "none" | { readonly name: string }
-  readonly parallel_tool_calls?: boolean
-  readonly stop?: ReadonlyArray<string>
-  readonly temperature?: number
-  readonly top_p?: number
-  readonly session_id?: string
-}
-
-/**
- * One request to the model. The stream ends in exactly one of `message_stop` or `error` (reading 2.5), or fails with
- * an ApiError when nothing was streamed (connect, HTTP status, refusal of the request). It is chunked as the network
- * reads came, never waits after its terminal, and closing it closes the connection. It does not retry: the agent does.
- *
- * @since 0.1.0
- * @category models
- */
-export interface ApiClientService {
-  readonly sendMessage: (
-    messages: ReadonlyArray<Message>,
-    tools: ReadonlyArray<ToolDef>,
-    options?: SendOptions
-  ) => Stream.Stream<StreamEvent, ApiError>
-}
-
-/** @since 0.1.0 @category services */
-export class ApiClient extends Context.Tag("@hanzo/dev/domain/ApiClient")<ApiClient, ApiClientService>() {}

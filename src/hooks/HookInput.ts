@@ -6,7 +6,7 @@
  */
 import * as Schema from "effect/Schema"
 import type { HookEvent } from "../config/Schema.ts"
-import { JsonObject } from "../domain/Tool.ts"
+import { JsonObject } from "../domain/Json.ts"
 
 const ofTool = {
   tool_name: Schema.String,

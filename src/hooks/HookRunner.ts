@@ -13,7 +13,9 @@ import * as Fnmatch from "../codec/Fnmatch.ts"
 import type { Tier } from "../config/Config.ts"
 import type { HookConfig, HookEvent } from "../config/Schema.ts"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
-import { type JsonObject, resultText, type ToolResult } from "../domain/Tool.ts"
+import type { ToolResult } from "../domain/Tool.ts"
+import type { JsonObject } from "../domain/Json.ts"
+import { resultText } from "../domain/ToolExecutor.ts"
 import type { Completed, ProcessError, ProcessesService } from "../platform/Processes.ts"
 import {
   canDeny,

@@ -7,7 +7,7 @@
 import { ApiError, type ApiErrorReason } from "../domain/Failure.ts"
 import type { ResponseError } from "../domain/ResponseEvent.ts"
 import { retryAfter } from "../domain/RetryAfter.ts"
-import type { JsonObject } from "../domain/Tool.ts"
+import type { JsonObject } from "../domain/Json.ts"
 import { isMarkup, sanitise } from "./ErrorText.ts"
 import { asArray, asNumber, asObject, asText, isBlank, isObject, parse } from "./Json.ts"
 import type { ErrorAnswer } from "./Protocol.ts"

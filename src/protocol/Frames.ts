@@ -6,7 +6,7 @@
 import type { SseFrame } from "../codec/Sse.ts"
 import { ApiErrorReason } from "../domain/Failure.ts"
 import type { ResponseEvent } from "../domain/ResponseEvent.ts"
-import type { JsonObject } from "../domain/Tool.ts"
+import type { JsonObject } from "../domain/Json.ts"
 import { complaintOf, errorWithin, ownError, responseError } from "./Errors.ts"
 import { sanitise } from "./ErrorText.ts"
 import type { EventBuilder } from "./EventBuilder.ts"

@@ -5,16 +5,16 @@
  *
  * @since 0.1.0
  */
-import {
-  type FilePart,
-  type ImagePart,
-  type Message,
-  partsOf,
-  type ReasoningPart,
-  type ReasoningReplay,
-  type TextPart,
-  type ToolCallPart
+import type {
+  FilePart,
+  ImagePart,
+  Message,
+  ReasoningPart,
+  ReasoningReplay,
+  TextPart,
+  ToolCallPart
 } from "../domain/Message.ts"
+import { partsOf } from "../domain/MessageParts.ts"
 import type * as CallIds from "./CallIds.ts"
 import { isBlank } from "./Json.ts"
 import type { Lossiness } from "./Lossiness.ts"

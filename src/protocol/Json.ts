@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type { JsonObject } from "../domain/Tool.ts"
+import type { JsonObject } from "../domain/Json.ts"
 
 /** @since 0.1.0 @category combinators */
 export const isObject = (value: unknown): value is JsonObject =>

@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import type { ContentPart, MessageItem } from "../domain/ResponseEvent.ts"
-import type { JsonObject } from "../domain/Tool.ts"
+import type { JsonObject } from "../domain/Json.ts"
 import { ItemWriter } from "./ItemWriter.ts"
 
 interface TextPart {

@@ -8,8 +8,9 @@ import type { SseFrame } from "../codec/Sse.ts"
 import type { ApiError } from "../domain/Failure.ts"
 import type { Message } from "../domain/Message.ts"
 import type { ResponseEvent } from "../domain/ResponseEvent.ts"
-import type { Effort } from "../domain/StreamEvent.ts"
-import type { JsonObject, ToolDef } from "../domain/Tool.ts"
+import type { Effort } from "../domain/ApiClient.ts"
+import type { ToolDef } from "../domain/Tool.ts"
+import type { JsonObject } from "../domain/Json.ts"
 
 /** @since 0.1.0 @category models */
 export type ProtocolName = "anthropic" | "responses" | "chat"

@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type { JsonObject } from "../domain/Tool.ts"
+import type { JsonObject } from "../domain/Json.ts"
 import type { Lossiness } from "./Lossiness.ts"
 import type { EncodeInput } from "./Protocol.ts"
 

@@ -3,7 +3,8 @@
  *
  * @since 0.1.0
  */
-import type { JsonObject, ToolDef } from "../domain/Tool.ts"
+import type { ToolDef } from "../domain/Tool.ts"
+import type { JsonObject } from "../domain/Json.ts"
 import type { Call, History } from "./History.ts"
 import { asArray, asObject, isBlank } from "./Json.ts"
 import type { Lossiness } from "./Lossiness.ts"

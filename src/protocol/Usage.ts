@@ -5,7 +5,7 @@
  * @since 0.1.0
  */
 import type { ResponseUsage } from "../domain/ResponseEvent.ts"
-import type { JsonObject } from "../domain/Tool.ts"
+import type { JsonObject } from "../domain/Json.ts"
 import { asNumber, asObject } from "./Json.ts"
 
 /** A count: an integer from 0; anything else is as good as absent. */

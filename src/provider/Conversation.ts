@@ -3,8 +3,9 @@
  *
  * @since 0.1.0
  */
-import { type Message, textOf, type ToolCallPart, toolCallsOf } from "../domain/Message.ts"
-import type { SendOptions } from "../domain/StreamEvent.ts"
+import type { Message, ToolCallPart } from "../domain/Message.ts"
+import { textOf, toolCallsOf } from "../domain/MessageParts.ts"
+import type { SendOptions } from "../domain/ApiClient.ts"
 import type { ToolDef } from "../domain/Tool.ts"
 import type { Lookup } from "./ScenarioTemplate.ts"
 

@@ -6,7 +6,8 @@
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import { type Message, partsOf, Role, textOf, toolCallsOf } from "../domain/Message.ts"
+import { type Message, Role } from "../domain/Message.ts"
+import { partsOf, textOf, toolCallsOf } from "../domain/MessageParts.ts"
 import { type Conversation, lookupIn } from "./Conversation.ts"
 import * as Template from "./ScenarioTemplate.ts"
 

@@ -6,7 +6,8 @@
  */
 import * as DateTime from "effect/DateTime"
 import { line, neutralise } from "../codec/TerminalText.ts"
-import { type Message, type Part, partsOf } from "../domain/Message.ts"
+import type { Message, Part } from "../domain/Message.ts"
+import { partsOf } from "../domain/MessageParts.ts"
 import type { Usage } from "../domain/Usage.ts"
 
 /** Times are seconds since the epoch, costs US dollars. @since 0.1.0 @category models */

@@ -3,7 +3,8 @@
  *
  * @since 0.1.0
  */
-import { type Message, type Part, partsOf } from "../domain/Message.ts"
+import type { Message, Part } from "../domain/Message.ts"
+import { partsOf } from "../domain/MessageParts.ts"
 
 /** What is needed of a stored entry. @since 0.1.0 @category models */
 export interface HistoryEntry {

@@ -6,7 +6,8 @@
  */
 import * as Schema from "effect/Schema"
 import { line } from "../codec/TerminalText.ts"
-import { Message, type Part, partsOf, type ReasoningPart, textOf, toolCallsOf } from "../domain/Message.ts"
+import { Message, type Part, type ReasoningPart } from "../domain/Message.ts"
+import { partsOf, textOf, toolCallsOf } from "../domain/MessageParts.ts"
 import type { Usage } from "../domain/Usage.ts"
 
 /** A tool result above this many bytes (UTF-8) is shortened in `messages.content`. */

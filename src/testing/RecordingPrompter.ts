@@ -6,8 +6,12 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type PermissionDecision, PermissionPrompter, type PermissionRequestContext } from "../domain/Permission.ts"
-import type { JsonObject } from "../domain/Tool.ts"
+import {
+  type PermissionDecision,
+  PermissionPrompter,
+  type PermissionRequestContext
+} from "../domain/PermissionPrompter.ts"
+import type { JsonObject } from "../domain/Json.ts"
 
 /** One question with the answer it got. @since 0.1.0 @category models */
 export interface AskedPermission {

@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Encoding from "effect/Encoding"
 import * as Schema from "effect/Schema"
-import { success } from "../domain/Tool.ts"
+import { success } from "../domain/ToolExecutor.ts"
 import { type DirectoryEntry, Files, formatBytes } from "../platform/Files.ts"
 import { defineTool } from "./Define.ts"
 import { cutLine, decode, imageSize, isImage, isText, lineEndings, linesOf, sniff, type TextFile } from "./edit/Text.ts"

@@ -9,7 +9,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import type { SandboxEnforcement, SandboxMode } from "../domain/SandboxRuling.ts"
-import type { JsonObject, ToolResult } from "../domain/Tool.ts"
+import type { ToolResult } from "../domain/Tool.ts"
+import type { JsonObject } from "../domain/Json.ts"
 import type { ToolKind } from "../permissions/Permissions.ts"
 
 /** A call that the permissions have let through; nothing of it can be changed any more. @since 0.1.0 @category models */

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Layers from "../domain/Layers.ts"
-import { success } from "../domain/Tool.ts"
+import { success } from "../domain/ToolExecutor.ts"
 import { defineTool } from "./Define.ts"
 
 const TodoItem = Schema.Struct({

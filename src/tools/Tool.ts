@@ -6,7 +6,8 @@
  */
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { JsonObject, ToolDef, ToolResult } from "../domain/Tool.ts"
+import type { ToolDef, ToolResult } from "../domain/Tool.ts"
+import type { JsonObject } from "../domain/Json.ts"
 import type { ToolKind } from "../permissions/Permissions.ts"
 
 /**

@@ -5,7 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { success } from "../domain/Tool.ts"
+import { success } from "../domain/ToolExecutor.ts"
 import { Changes } from "./Changes.ts"
 import { defineTool } from "./Define.ts"
 import { encode, linesOf } from "./edit/Text.ts"

@@ -13,7 +13,7 @@ import * as TestClock from "effect/TestClock"
 import { Agent, type RunInput } from "../../src/agent/Agent.ts"
 import { illegality, repair } from "../../src/agent/Transcript.ts"
 import { AgentEvent } from "../../src/domain/AgentEvent.ts"
-import { failure, success } from "../../src/domain/Tool.ts"
+import { failure, success } from "../../src/domain/ToolExecutor.ts"
 import { StorageError } from "../../src/storage/StorageError.ts"
 import { SessionStore } from "../../src/storage/SessionStore.ts"
 import {

@@ -13,7 +13,7 @@ import * as Parser from "../../src/cli/Parser.ts"
 import * as Prompter from "../../src/cli/Prompter.ts"
 import * as Spec from "../../src/cli/Spec.ts"
 import { colourless } from "../../src/cli/Style.ts"
-import type { PermissionDecision } from "../../src/domain/Permission.ts"
+import type { PermissionDecision } from "../../src/domain/PermissionPrompter.ts"
 import type { Line } from "../../src/platform/Terminal.ts"
 import {
   answer,

@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { success } from "../../src/domain/Tool.ts"
+import { success } from "../../src/domain/ToolExecutor.ts"
 import { alive, eventually, gone } from "../support/processes.ts"
 import { post, pre, recorded, withRunner } from "./support.ts"
 

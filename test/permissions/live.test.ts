@@ -8,12 +8,12 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { Config } from "../../src/config/Config.ts"
 import type { AgentEventBody } from "../../src/domain/AgentEvent.ts"
+import type { PermissionRule } from "../../src/domain/Permission.ts"
 import {
   type PermissionDecision,
   PermissionPrompter,
-  type PermissionPrompterService,
-  type PermissionRule
-} from "../../src/domain/Permission.ts"
+  type PermissionPrompterService
+} from "../../src/domain/PermissionPrompter.ts"
 import { Workspace } from "../../src/domain/Workspace.ts"
 import { PermissionAudit } from "../../src/permissions/Audit.ts"
 import { type PermissionRequest, Permissions } from "../../src/permissions/Permissions.ts"

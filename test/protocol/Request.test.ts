@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import type { Message, Part, ReasoningReplay } from "../../src/domain/Message.ts"
-import type { JsonObject, ToolDef } from "../../src/domain/Tool.ts"
+import type { ToolDef } from "../../src/domain/Tool.ts"
+import type { JsonObject } from "../../src/domain/Json.ts"
 import type { EncodedRequest, EncodeInput, ProtocolName } from "../../src/protocol/Protocol.ts"
 import { input, protocols } from "./Support.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import type { ResponseEvent } from "../../src/domain/ResponseEvent.ts"
-import type { JsonObject } from "../../src/domain/Tool.ts"
+import type { JsonObject } from "../../src/domain/Json.ts"
 import { protocol } from "../../src/protocol/ChatCompletions.ts"
 import { makeLocalStop } from "../../src/provider/LocalStop.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { ToolExecutor } from "../../src/domain/Tool.ts"
+import { ToolExecutor } from "../../src/domain/ToolExecutor.ts"
 import { makeTodoTool, Todos } from "../../src/tools/Todo.ts"
 import { layerTools } from "../support/tools.ts"
 

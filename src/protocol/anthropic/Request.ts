@@ -4,8 +4,9 @@
  * @since 0.1.0
  */
 import type { FilePart, ImagePart } from "../../domain/Message.ts"
-import type { Effort } from "../../domain/StreamEvent.ts"
-import type { JsonObject, ToolDef } from "../../domain/Tool.ts"
+import type { Effort } from "../../domain/ApiClient.ts"
+import type { ToolDef } from "../../domain/Tool.ts"
+import type { JsonObject } from "../../domain/Json.ts"
 import * as CallIds from "../CallIds.ts"
 import {
   type Call,

@@ -5,7 +5,7 @@
  */
 import type { SseFrame } from "../../codec/Sse.ts"
 import type { ResponseEvent } from "../../domain/ResponseEvent.ts"
-import type { JsonObject } from "../../domain/Tool.ts"
+import type { JsonObject } from "../../domain/Json.ts"
 import { errorWithin, responseError } from "../Errors.ts"
 import type { CallWriter } from "../CallWriter.ts"
 import { EventBuilder } from "../EventBuilder.ts"

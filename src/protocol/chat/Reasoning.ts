@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import type { JsonObject } from "../../domain/Tool.ts"
+import type { JsonObject } from "../../domain/Json.ts"
 import { asArray, asText, isObject } from "../Json.ts"
 
 /** Fields that hold reasoning as text, the first that is filled counts. @since 0.1.0 @category constants */

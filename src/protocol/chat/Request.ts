@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import type { FilePart, ImagePart, TextPart } from "../../domain/Message.ts"
-import type { JsonObject } from "../../domain/Tool.ts"
+import type { JsonObject } from "../../domain/Json.ts"
 import { cacheKey } from "../CacheKey.ts"
 import * as CallIds from "../CallIds.ts"
 import { type History, type InputPart, normalise, originOf, type OutputPart, type Result } from "../History.ts"

@@ -5,7 +5,7 @@
  */
 import type { SseFrame } from "../../codec/Sse.ts"
 import type { ResponseEvent } from "../../domain/ResponseEvent.ts"
-import type { JsonObject } from "../../domain/Tool.ts"
+import type { JsonObject } from "../../domain/Json.ts"
 import { complaintOf, errorWithin, ownError, responseError } from "../Errors.ts"
 import { EventBuilder } from "../EventBuilder.ts"
 import { decodeWhole, makeDecoder, type Reader } from "../Frames.ts"

@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import type { JsonObject } from "../../domain/Tool.ts"
+import type { JsonObject } from "../../domain/Json.ts"
 import type { CallWriter } from "../CallWriter.ts"
 import type { EventBuilder } from "../EventBuilder.ts"
 import { asIndex, asObject, asText, isBlank, isObject } from "../Json.ts"

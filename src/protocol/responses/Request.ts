@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type { JsonObject } from "../../domain/Tool.ts"
+import type { JsonObject } from "../../domain/Json.ts"
 import { cacheKey } from "../CacheKey.ts"
 import * as CallIds from "../CallIds.ts"
 import {
