@@ -130,7 +130,11 @@ export const make = <E, C = undefined>(
               const told = options.cancelled_answer ?? null
               return told === null
                 ? Effect.void
-                : restore(answer(JsonRpc.failure(request.id, told), options.answer_context?.(request)))
+                // In a fiber of its own: this one is being interrupted.
+                : Effect.forkIn(
+                  Effect.interruptible(answer(JsonRpc.failure(request.id, told), options.answer_context?.(request))),
+                  scope
+                )
             }
             if (Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)) return Effect.void
             return restore(answerTo(

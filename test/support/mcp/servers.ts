@@ -1,0 +1,64 @@
+/** Real MCP servers over stdio for tests, and a look at what is left of them. */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+import type { ConnectOptions, McpConnection } from "../../../src/mcp/Connection.ts"
+import type { McpError } from "../../../src/mcp/McpError.ts"
+import { type StdioDefinition, StdioMcpTransport } from "../../../src/mcp/StdioTransport.ts"
+import { AppendLog } from "../../../src/platform/AppendLog.ts"
+import { Processes } from "../../../src/platform/Processes.ts"
+
+const here = path.dirname(fileURLToPath(import.meta.url))
+const modules = path.resolve(here, "../../../node_modules/@modelcontextprotocol")
+
+const node = (
+  file: string,
+  ...args: ReadonlyArray<string>
+): StdioDefinition["argv"] => [process.execPath, file, ...args]
+
+export const fake = (options: object = {}) => node(path.join(here, "fake.mjs"), JSON.stringify(options))
+export const legacy = (version: string) => node(path.join(here, "legacy.mjs"), version)
+export const modern = (opening: "serve" | "reject" = "serve") => node(path.join(here, "modern.mjs"), opening)
+export const everything = node(path.join(modules, "server-everything/dist/index.js"), "stdio")
+export const filesystem = (...roots: ReadonlyArray<string>) =>
+  node(path.join(modules, "server-filesystem/dist/index.js"), ...roots)
+export const memory = node(path.join(modules, "server-memory/dist/index.js"))
+
+export const scratch = Effect.acquireRelease(
+  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "mcp-"))),
+  (root) => Effect.sync(() => fs.rmSync(root, { recursive: true, force: true }))
+)
+
+export const client: ConnectOptions = { client_info: { name: "hanzo-dev", version: "0.1.0" } }
+
+/** A transport to a server, with plain processes and its log in a directory of its own. */
+export const transport = (
+  argv: StdioDefinition["argv"],
+  more: Partial<StdioDefinition> & { readonly vars?: ReadonlyMap<string, string> } = {}
+): Effect.Effect<StdioMcpTransport, never, Processes | AppendLog | Scope.Scope> =>
+  Effect.gen(function*() {
+    const root = yield* scratch
+    const { vars, ...definition } = more
+    return new StdioMcpTransport({ server: "test", argv, cwd: root, ...definition }, {
+      processes: yield* Processes,
+      log: yield* AppendLog,
+      vars: vars ??
+        new Map(Object.entries(process.env).flatMap(([name, value]) => value === undefined ? [] : [[name, value]])),
+      log_directory: path.join(root, "logs")
+    })
+  })
+
+export const connectTo = (
+  argv: StdioDefinition["argv"],
+  options: Partial<ConnectOptions> = {},
+  more: Parameters<typeof transport>[1] = {}
+): Effect.Effect<McpConnection, McpError, Processes | AppendLog | Scope.Scope> =>
+  Effect.flatMap(transport(argv, more), (way) => way.connect({ ...client, ...options }))
+
+/** The text of a result. */
+export const textOf = (
+  result: { readonly content: ReadonlyArray<{ readonly type: string; readonly text?: unknown }> }
+): string => result.content.map((block) => String(block.text ?? "")).join("\n")
