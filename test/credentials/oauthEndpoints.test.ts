@@ -2,13 +2,19 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Redacted from "effect/Redacted"
+import { readFileSync } from "node:fs"
 import type * as http from "node:http"
+import { Config } from "../../src/config/Config.ts"
 import { authMethodOf } from "../../src/credentials/EndpointWire.ts"
+import { Login } from "../../src/credentials/Login.ts"
 import { LoginServers } from "../../src/credentials/LoginServers.ts"
 import type { OAuthClient } from "../../src/credentials/OAuthClient.ts"
 import { TokenEndpoint } from "../../src/credentials/TokenEndpoint.ts"
+import { Environment } from "../../src/platform/Environment.ts"
+import { Http } from "../../src/platform/Http.ts"
 import { type Answer, drive, freePort, serve } from "../provider/support.ts"
 import { configWith, loginLayer } from "../support/oauth.ts"
 
@@ -557,6 +563,37 @@ it.layer(loginLayer({ vars: { CORP_SECRET: " hush \n" } }))("endpoints", (it) =>
         assert.strictEqual((yield* server.urls).length, 1)
       }))
   })
+
+  it.effect("the documented examples are settings, and those with endpoints are complete", () =>
+    Effect.gen(function*() {
+      const text = readFileSync(new URL("../../docs/authentication.md", import.meta.url), "utf8")
+      const flows: Array<string> = []
+      for (const [, example = ""] of text.matchAll(/```jsonc\n([\s\S]*?)```/gu)) {
+        const { config, errors, warnings } = yield* Effect.provide(Config, Config.layerText(example))
+        assert.deepStrictEqual([errors, warnings], [[], []], example)
+        for (const [provider, { issuer }] of Object.entries(config.auth.providers)) {
+          if (issuer !== undefined) continue
+          const { flow } = yield* Effect.provide(
+            Effect.flatMap(LoginServers, ({ serverFor }) => serverFor(provider, config)),
+            loginLayer({ vars: { CORP_CLIENT_SECRET: "x" } })
+          )
+          flows.push(flow)
+        }
+      }
+      assert.deepStrictEqual(flows, ["code", "device_json"])
+    }))
+
+  it.scoped("the whole of it builds over HTTP and the environment, and says what is missing", () =>
+    Effect.gen(function*() {
+      const environment = Environment.layerTest()
+      const layer = Login.layer.pipe(
+        Layer.provide(Http.layer),
+        Layer.provide(environment)
+      )
+      const { login } = yield* Effect.provide(Login, layer)
+      const error = yield* Effect.flip(Effect.flatMap(configWith({}), (config) => login("hanzo", config)))
+      assert.match(error.message, /auth\.providers\.hanzo\.client_id/u)
+    }))
 
   it.scoped("an interrupted request closes its connection", () =>
     Effect.gen(function*() {
