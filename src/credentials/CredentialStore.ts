@@ -23,7 +23,7 @@ import type { Http } from "../platform/Http.ts"
 import type { CredentialError } from "./CredentialError.ts"
 import { fileIn } from "./Expiry.ts"
 import type { ProviderCredential } from "./ProviderCredential.ts"
-import type { TokenRefresh } from "./TokenRefresh.ts"
+import type { Party, TokenRefresh } from "./TokenRefresh.ts"
 
 /**
  * | state | meaning |
@@ -70,6 +70,8 @@ export interface RefreshOptions {
    * Absent = the one in the file at this moment.
    */
   readonly than?: Redacted.Redacted
+  /** Who is asked, as which client. Absent = as the settings, else the login itself say. */
+  readonly party?: Party
 }
 
 /**

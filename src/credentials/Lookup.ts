@@ -115,16 +115,20 @@ export const make = (
         return Option.filter(found, (credential) => !same(credential.key, key))
       })
 
+    /** Said once: a model is looked for several times, and one file can fail three providers. */
+    const told = new Set<string>()
+    const passedOver = (provider: string, { message }: CredentialError): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (told.has(message)) return Effect.void
+        told.add(message)
+        return Effect.logWarning(`${provider} is not used: ${message}`)
+      })
+
     const detect: CredentialsService["detect"] = (kind, config) =>
       Effect.gen(function*() {
         for (const provider of detectionOrder) {
           const found = yield* (kind === "api_key" ? apiKey(provider, config) : login(provider, config)).pipe(
-            Effect.catchAll((error) =>
-              Effect.as(
-                Effect.logWarning(`${provider} is not used: ${error.message}`),
-                Option.none<Credential>()
-              )
-            )
+            Effect.catchAll((error) => Effect.as(passedOver(provider, error), Option.none<Credential>()))
           )
           if (Option.isSome(found)) return Option.some({ provider, credential: found.value })
         }

@@ -37,9 +37,13 @@ import { type Party, TokenRefresh } from "./TokenRefresh.ts"
 
 const maxBytes = 4 * 1024 * 1024
 const attempts = 8
+/** How often a login that could not be stored is tried again. */
+const saveEvery = Duration.seconds(10)
 const lockWait = Duration.minutes(2)
 /** How long the end of the program waits for the answer to a request that is out. */
 const exitGrace = Duration.seconds(5)
+
+const noRefreshToken = "it came without a refresh token"
 
 const same = (a: Redacted.Redacted, b: Redacted.Redacted): boolean => Redacted.value(a) === Redacted.value(b)
 
@@ -130,6 +134,15 @@ export const make: Effect.Effect<
     return "problem" in parsed ? Effect.fail(corrupt(parsed.problem)) : Effect.succeed(parsed.entries)
   }
 
+  /** The login as this process has it: one that could not be stored, as long as the file holds the one before. */
+  const current = (credential: ProviderCredential): ProviderCredential => {
+    const newer = unsaved.get(credential.provider)
+    const { refresh_token } = credential
+    return newer !== undefined && refresh_token !== null && newer.used === Redacted.value(refresh_token)
+      ? newer.credential
+      : credential
+  }
+
   const loginIn = (
     text: string,
     provider: string
@@ -137,14 +150,7 @@ export const make: Effect.Effect<
     Effect.flatMap(entriesOf(text), (entries) => {
       const entry = entries.get(provider)
       if (entry === undefined) return Effect.succeedNone
-      if ("problem" in entry) return Effect.fail(corrupt(entry.problem))
-      const newer = unsaved.get(provider)
-      const { refresh_token } = entry.credential
-      return Effect.succeedSome(
-        newer !== undefined && refresh_token !== null && newer.used === Redacted.value(refresh_token)
-          ? newer.credential
-          : entry.credential
-      )
+      return "problem" in entry ? Effect.fail(corrupt(entry.problem)) : Effect.succeedSome(current(entry.credential))
     })
 
   const get: CredentialStoreService["get"] = (provider) => Effect.flatMap(read, ({ text }) => loginIn(text, provider))
@@ -178,7 +184,7 @@ export const make: Effect.Effect<
     const rest: Array<BrokenLogin> = []
     for (const entry of entries.values()) {
       if ("problem" in entry) rest.push({ provider: entry.provider, message: corrupt(entry.problem).message })
-      else logins.push(yield* stored(entry.credential))
+      else logins.push(yield* stored(current(entry.credential)))
     }
     return { logins, broken: rest }
   })
@@ -212,7 +218,9 @@ export const make: Effect.Effect<
         const content = yield* read
         const { result, text } = yield* edit(content)
         if (text === content.text) return result
-        return yield* atomic.write(content.path, text, options(content.stamp)).pipe(
+        // a file that is not there yet may lie behind a linked directory
+        const { path } = content.stamp === null ? yield* Effect.mapError(files.canonical(file), unreadable) : content
+        return yield* atomic.write(path, text, options(content.stamp)).pipe(
           Effect.as(result),
           Effect.catchAll((error) =>
             (error.reason === "changed" || error.reason === "exists") && left > 0
@@ -323,6 +331,43 @@ export const make: Effect.Effect<
     )
   }
 
+  /** Under the lock: stores what could not be stored, unless somebody has logged in again meanwhile. */
+  const saveAgain = (provider: string): Effect.Effect<void, CredentialError> =>
+    Effect.gen(function*() {
+      const kept = unsaved.get(provider)
+      if (kept === undefined) return
+      const found = yield* get(provider)
+      if (Option.isSome(found) && found.value === kept.credential) yield* put(kept.credential)
+      unsaved.delete(provider)
+    })
+
+  const saveLater = (provider: string): Effect.Effect<void> =>
+    Effect.sleep(saveEvery).pipe(
+      Effect.zipRight(locked(() => saveAgain(provider))),
+      Effect.catchAll(() => Effect.suspend(() => saveLater(provider)))
+    )
+
+  /** The new login in memory, for the time in which it cannot be stored. */
+  const keep = (
+    used: ProviderCredential,
+    refresh_token: Redacted.Redacted,
+    renewed: ProviderCredential,
+    error: CredentialError
+  ): Effect.Effect<void> =>
+    Effect.gen(function*() {
+      const { provider } = used
+      const known = unsaved.get(provider)
+      unsaved.set(provider, {
+        used: known?.credential === used ? known.used : Redacted.value(refresh_token),
+        credential: renewed
+      })
+      if (known === undefined) yield* Effect.forkIn(Effect.interruptible(saveLater(provider)), scope)
+      yield* Effect.logWarning(
+        `the login of ${provider} was refreshed but could not be stored, so it holds for this process only until it ` +
+          `can be: ${error.message}`
+      )
+    })
+
   /**
    * From the request to the rename nothing is interrupted: the server may have made the old refresh token worthless.
    * Only the wait for an answer ends some seconds after the program was asked to end.
@@ -358,23 +403,12 @@ export const make: Effect.Effect<
         }
         // Stored first, then used. Where that fails the old token is worthless all the same: this process goes on with
         // the new one and tries again.
-        yield* put(renewed).pipe(
-          Effect.tap(Effect.sync(() => unsaved.delete(used.provider))),
-          Effect.catchAll((error) => {
-            const known = unsaved.get(used.provider)
-            const from = known?.credential === used ? known.used : Redacted.value(refresh_token)
-            unsaved.set(used.provider, { used: from, credential: renewed })
-            return Effect.logWarning(
-              `the login of ${used.provider} was refreshed but could not be stored, so it holds for this process only: ` +
-                error.message
-            )
-          })
-        )
+        yield* Effect.catchAll(put(renewed), (error) => keep(used, refresh_token, renewed, error))
         return renewed
       })
     )
 
-  const renew = (provider: string, config: HanzoConfig, than: Redacted.Redacted) =>
+  const renew = (provider: string, config: HanzoConfig, than: Redacted.Redacted, given: Party | undefined) =>
     locked((held) => {
       const attempt = (bad: Redacted.Redacted, left: number): Effect.Effect<ProviderCredential, CredentialError> =>
         Effect.gen(function*() {
@@ -390,18 +424,14 @@ export const make: Effect.Effect<
           }
           const credential = found.value
           const { refresh_token } = credential
-          if (unsaved.get(provider)?.credential === credential) {
-            yield* Effect.ignore(Effect.zipRight(put(credential), Effect.sync(() => unsaved.delete(provider))))
-          }
+          yield* Effect.ignore(saveAgain(provider))
           if (!same(credential.access_token, bad) && !isDue(credential, now)) return credential
-          if (refresh_token === null) return yield* needsLogin(provider, "it came without a refresh token")
+          if (refresh_token === null) return yield* needsLogin(provider, noRefreshToken)
           if (refused.get(provider) === Redacted.value(refresh_token)) {
             return yield* needsLogin(provider, "the server refuses to refresh it")
           }
-          const party = yield* Effect.mapError(
-            tokens.serverOf(credential, config),
-            (error) => fromOAuth(provider, error)
-          )
+          const party = given ??
+            (yield* Effect.mapError(tokens.serverOf(credential, config), (error) => fromOAuth(provider, error)))
           yield* roomFor(content)
           if (!(yield* held.held)) {
             return yield* new CredentialError({
@@ -433,7 +463,8 @@ export const make: Effect.Effect<
   const join = (
     provider: string,
     config: HanzoConfig,
-    than: Redacted.Redacted
+    than: Redacted.Redacted,
+    party: Party | undefined
   ): Effect.Effect<{ readonly credential: ProviderCredential; readonly joined: boolean }, CredentialError> =>
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function*() {
@@ -441,7 +472,7 @@ export const make: Effect.Effect<
         if (known !== undefined) return { credential: yield* restore(Deferred.await(known)), joined: true }
         const result = yield* Deferred.make<ProviderCredential, CredentialError>()
         flights.set(provider, result)
-        yield* Effect.interruptible(renew(provider, config, than)).pipe(
+        yield* Effect.interruptible(renew(provider, config, than, party)).pipe(
           Effect.onExit((exit) =>
             Effect.suspend(() => {
               flights.delete(provider)
@@ -454,15 +485,20 @@ export const make: Effect.Effect<
       })
     )
 
-  const refresh: CredentialStoreService["refresh"] = (provider, config, { than } = {}) =>
+  const refresh: CredentialStoreService["refresh"] = (provider, config, { party, than } = {}) =>
     Effect.gen(function*() {
-      const bad = than ?? (yield* get(provider).pipe(
-        Effect.map(Option.match({ onNone: () => Redacted.make(""), onSome: ({ access_token }) => access_token }))
-      ))
-      const { credential, joined } = yield* join(provider, config, bad)
+      const seen = Option.getOrNull(yield* get(provider))
+      const bad = than ?? seen?.access_token ?? Redacted.make("")
+      if (seen !== null) {
+        // Neither of the two needs the lock, so a directory that cannot be written is no matter for them.
+        const known = same(seen.access_token, bad)
+        if (!known && !unsaved.has(provider) && !isDue(seen, yield* Clock.currentTimeMillis)) return seen
+        if (known && seen.refresh_token === null) return yield* needsLogin(provider, noRefreshToken)
+      }
+      const { credential, joined } = yield* join(provider, config, bad, party)
       // The flight it joined had begun for an older token and ended with the one that is no longer good.
       return joined && same(credential.access_token, bad)
-        ? (yield* join(provider, config, bad)).credential
+        ? (yield* join(provider, config, bad, party)).credential
         : credential
     })
 

@@ -180,6 +180,19 @@ describe("CredentialStore", () => {
       })
     ))
 
+  it.scoped("a config home behind a link", () =>
+    using((home, store) =>
+      Effect.gen(function*() {
+        fs.mkdirSync(path.join(home.root, "real"))
+        fs.symlinkSync(path.join(home.root, "real"), home.config)
+        yield* store.store(login("hanzo"))
+        yield* store.store(login("openai"))
+        assert.deepStrictEqual((yield* store.list).logins.map(({ provider }) => provider), ["hanzo", "openai"])
+        assert.isTrue(fs.existsSync(path.join(home.root, "real/credentials.json")))
+        assert.deepStrictEqual(home.left(), ["credentials.json"])
+      })
+    ))
+
   it.scoped("6.10: a corrupt file is an error with its place and is never overwritten", () =>
     using((home, store) =>
       Effect.gen(function*() {
@@ -509,10 +522,20 @@ describe("refresh", () => {
             assert.include(lines[0], "for this process only")
             assert.notInclude(lines[0], "after-r0")
             assert.strictEqual(token(Option.getOrThrow(yield* store.get("hanzo"))), "after-r0")
-            const than = Redacted.make("old")
+            yield* TestClock.adjust(10_000)
+            yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 50)))
+            assert.strictEqual(home.stamp(), before)
             broken = false
+            const saved = () => home.json()["hanzo"]?.["access_token"] === "after-r0"
+            yield* Effect.repeat(
+              Effect.zipRight(
+                TestClock.adjust(10_000),
+                Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 10)))
+              ),
+              { until: saved }
+            )
+            const than = Redacted.make("old")
             assert.strictEqual(token(yield* store.refresh("hanzo", settings, { than })), "after-r0")
-            assert.strictEqual(home.json()["hanzo"]?.["access_token"], "after-r0")
             assert.deepStrictEqual(server.sent, ["r0"])
           }).pipe(Effect.provide(logTo(lines))),
         server,
