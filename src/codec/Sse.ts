@@ -1,20 +1,17 @@
 /**
  * Server-sent events, bytes in, frames out (HIP-301 section 3; WHATWG HTML 9.2).
  *
- * The module imports nothing: it is a state machine over bytes. What waits or fails for outside reasons is in
+ * A state machine over bytes: it finds the lines, `SseBlock` reads them. What waits or fails for outside reasons is in
  * `SseStream`.
  *
  * @since 0.1.0
  */
 
-/** One dispatched event. `unterminated` marks the block that `finish` handed out (divergence D1). @since 0.1.0 @category models */
-export interface SseFrame {
-  readonly event: string | null
-  readonly data: string
-  readonly id: string | null
-  readonly retry: number | null
-  readonly unterminated?: true
-}
+import { SseBlock } from "./SseBlock.ts"
+import type { SseFrame } from "./SseBlock.ts"
+import { largestText, makeUtf8Decoder } from "./Utf8.ts"
+
+export type { SseFrame } from "./SseBlock.ts"
 
 /** `max_frame_bytes`: an integer >= 0, default {@link defaultMaxFrameBytes}. @since 0.1.0 @category models */
 export interface SseOptions {
@@ -59,33 +56,29 @@ export class SseError extends Error {
 
 const LF = 10
 const CR = 13
-const SPACE = 32
 const COLON = 58
 const byteOrderMark = new Uint8Array([0xef, 0xbb, 0xbf])
 
 /** Up to here a read is taken byte by byte; above, whole lines are decoded together. */
 const smallRead = 192
+/** Up to here copying a read behind the unfinished line is cheaper than to decode that line alone. */
+const joinedRead = 4096
 /** Up to here bytes are copied one by one. */
 const tinyRead = 16
 /** Whole lines are decoded in windows of this size, so that a kept frame holds no more text than this alive. */
 const windowBytes = 65_536
 const initialLineBytes = 256
 const keptLineBytes = 65_536
-/** Data lines are joined in groups, so that many short lines cost no more than their text. */
-const groupedLines = 512
 /** The longest string there can be (2^29 - 24 UTF-16 units), less one. */
 const largestLimit = 536_870_887
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
-/** In stream mode, which is the faster one for text that is not ASCII; every input ends with a line end, so nothing stays. */
-const wideDecoder = new TextDecoder("utf-8", { ignoreBOM: true })
+/** For text that is not ASCII; made when there is some. */
+let wideDecoder: ((bytes: Uint8Array, head: Uint8Array) => string) | null = null
+const noBytes = new Uint8Array(0)
 /** Texts up to here do not say what the stream is like. */
 const shortText = 64
-const streaming = { stream: true }
 const encoder = new TextEncoder()
-
-/** Above all control characters that end a line, as nearly every byte is. */
-const isText = (byte: number | undefined): boolean => (byte as number) > CR
 
 /** Index of the first CR or LF in `bytes[from, end)`, else `end`. */
 const lineEnd = (bytes: Uint8Array, from: number, end: number): number => {
@@ -106,8 +99,11 @@ const lastLineEnd = (bytes: Uint8Array, from: number, end: number): number => {
   return from + lf + (lf === window.length ? 0 : window.subarray(lf).lastIndexOf(CR) + 1)
 }
 
-/** Bytes of the last `lines` lines of `bytes[from, to)`, comments and line ends not counted. */
-const lineBytes = (bytes: Uint8Array, from: number, to: number, lines: number): number => {
+/**
+ * Bytes of the last `lines` lines of `bytes[from, to)`, comments and line ends not counted. The first line of `bytes` goes
+ * on from `held` bytes before it.
+ */
+const lineBytes = (bytes: Uint8Array, from: number, to: number, lines: number, held: number): number => {
   let total = 0
   let start = to
   for (let left = lines; left > 0; left--) {
@@ -115,30 +111,10 @@ const lineBytes = (bytes: Uint8Array, from: number, to: number, lines: number): 
     if (bytes[end] === LF && end > from && bytes[end - 1] === CR) end--
     start = end
     while (start > from && bytes[start - 1] !== LF && bytes[start - 1] !== CR) start--
-    if (bytes[start] !== COLON) total += end - start
+    if (start === from && held > 0) total += held + end - start
+    else if (bytes[start] !== COLON) total += end - start
   }
   return total
-}
-
-/** The value of the line `text[start, end)` if its field is `name`, else null; the first character is known to be right. */
-const fieldValue = (text: string, start: number, end: number, name: string): string | null => {
-  const colon = start + name.length
-  if (colon > end) return null
-  for (let i = 1; i < name.length; i++) if (text.charCodeAt(start + i) !== name.charCodeAt(i)) return null
-  if (colon === end) return ""
-  if (text.charCodeAt(colon) !== COLON) return null
-  return text.slice(text.charCodeAt(colon + 1) === SPACE ? colon + 2 : colon + 1, end)
-}
-
-/** Milliseconds, or null if the text is no `retry` value (rule 3.8). */
-const retryValue = (value: string): number | null => {
-  if (value === "") return null
-  for (let i = 0; i < value.length; i++) {
-    const code = value.charCodeAt(i)
-    if (code < 48 || code > 57) return null
-  }
-  const milliseconds = Number(value)
-  return milliseconds <= Number.MAX_SAFE_INTEGER ? milliseconds : null
 }
 
 /**
@@ -178,17 +154,7 @@ export class SseFrameBuffer {
   /** Bytes of the byte order mark seen so far; 3 = decided. */
   #mark = 0
 
-  /** Bytes counted of the open block's finished lines. */
-  #block = 0
-  #hasData = false
-  #data = ""
-  #more: Array<string> = []
-  #event = ""
-  #id: string | null = null
-  #retry: number | null = null
-
-  #lastEventId = ""
-  #reconnect: number | null = null
+  readonly #block = new SseBlock()
 
   constructor(options: SseOptions = {}) {
     const limit = options.max_frame_bytes ?? defaultMaxFrameBytes
@@ -200,12 +166,12 @@ export class SseFrameBuffer {
 
   /** The sticky id, to be sent as `Last-Event-ID` when the stream is resumed; `""` at first (rule 3.7). */
   get last_event_id(): string {
-    return this.#lastEventId
+    return this.#block.last_event_id
   }
 
   /** The reconnection time the server asked for last, in milliseconds (rule 3.8). */
   get reconnect_ms(): number | null {
-    return this.#reconnect
+    return this.#block.reconnect_ms
   }
 
   /** Set once the limit was passed; the frames before it have been returned by `feed` (rule 3.11). */
@@ -237,11 +203,7 @@ export class SseFrameBuffer {
     this.#finished = true
     const frames: Array<SseFrame> = []
     if (this.#length > 0) this.#endLine(frames)
-    if (this.#hasData) {
-      this.#dispatch(frames)
-      const last = frames.pop()
-      if (last !== undefined) frames.push({ ...last, unterminated: true })
-    }
+    this.#block.end(frames)
     this.#release()
     return frames
   }
@@ -273,7 +235,11 @@ export class SseFrameBuffer {
     let i = from
     while (i < end) {
       const start = i
-      while (i + 3 < end && isText(bytes[i]) && isText(bytes[i + 1]) && isText(bytes[i + 2]) && isText(bytes[i + 3])) {
+      // Written out: called, it is inlined or not by chance, and then costs three times as much.
+      while (
+        i + 3 < end && (bytes[i] as number) > CR && (bytes[i + 1] as number) > CR && (bytes[i + 2] as number) > CR &&
+        (bytes[i + 3] as number) > CR
+      ) {
         i += 4
       }
       let byte = 0
@@ -296,10 +262,14 @@ export class SseFrameBuffer {
   #readLarge(bytes: Uint8Array, from: number, end: number, frames: Array<SseFrame>): void {
     let i = from
     while (i < end) {
-      if (this.#length === 0 && !this.#comment) {
-        const to = lastLineEnd(bytes, i, Math.min(end, i + windowBytes))
+      const held = this.#length
+      if (
+        !this.#comment && (held === 0 || held < (this.#wide ? largestText : end - i <= joinedRead ? keptLineBytes : 0))
+      ) {
+        const reach = Math.min(end, i + (this.#wide ? largestText - held : windowBytes))
+        const to = lastLineEnd(bytes, i, reach)
         if (to > i) {
-          if (this.#block + to - i <= this.#limit) this.#wholeLines(bytes, i, to, frames)
+          if (this.#block.bytes + held + to - i <= this.#limit) this.#wholeLines(bytes, i, to, frames)
           else {
             this.#readSmall(bytes, i, to, frames)
             if (this.#failure !== null) return
@@ -307,7 +277,9 @@ export class SseFrameBuffer {
           i = to
           this.#swallow = i === end && bytes[to - 1] === CR
           if (i < end && bytes[to - 1] === CR && bytes[i] === LF) i++
-          continue
+          if (reach < end) continue
+          if (i < end) this.#take(bytes, i, end)
+          return
         }
       }
       const stop = lineEnd(bytes, i, end)
@@ -322,9 +294,19 @@ export class SseFrameBuffer {
     }
   }
 
-  /** `bytes[from, to)` ends with a line end and cannot pass the limit: decoded as one text, its lines are slices of it. */
+  /**
+   * The unfinished line and `bytes[from, to)`, which ends with a line end and cannot pass the limit: decoded as one text,
+   * its lines are slices of it.
+   */
   #wholeLines(bytes: Uint8Array, from: number, to: number, frames: Array<SseFrame>): void {
-    const text = this.#decode(bytes.subarray(from, to))
+    const held = this.#length
+    const block = this.#block
+    const text = this.#decode(
+      from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to),
+      held === 0 ? noBytes : this.#line.subarray(0, held)
+    )
+    this.#length = 0
+    if (this.#line.length > keptLineBytes) this.#resize(initialLineBytes)
     const length = text.length
     let start = 0
     let lf = text.indexOf("\n")
@@ -340,14 +322,14 @@ export class SseFrameBuffer {
         next = lf === cr + 1 ? cr + 2 : cr + 1
       }
       if (end === start) {
-        this.#dispatch(frames)
+        block.dispatch(frames)
         lines = 0
         units = 0
       } else {
         lines++
         if (text.charCodeAt(start) !== COLON) {
           units += end - start
-          this.#field(text, start, end)
+          block.field(text, start, end)
         }
       }
       start = next
@@ -355,7 +337,7 @@ export class SseFrameBuffer {
       if (cr !== -1 && cr < start) cr = text.indexOf("\r", start)
     }
     // As many units as bytes means one unit for each byte: then lengths in the text are lengths in bytes.
-    if (lines > 0) this.#block += length === to - from ? units : lineBytes(bytes, from, to, lines)
+    if (lines > 0) block.bytes += length === held + to - from ? units : lineBytes(bytes, from, to, lines, held)
   }
 
   /** Adds `bytes[from, to)`, which is not empty and holds no line end, to the unfinished line. */
@@ -366,7 +348,7 @@ export class SseFrameBuffer {
       return true
     }
     const length = this.#length + to - from
-    if (this.#block + length > this.#limit) return this.#fail(this.#block + length)
+    if (this.#block.bytes + length > this.#limit) return this.#fail(this.#block.bytes + length)
     if (length >= this.#line.length) this.#resize(Math.max(length + 1, this.#line.length * 2))
     if (to - from <= tinyRead) {
       const line = this.#line
@@ -380,81 +362,33 @@ export class SseFrameBuffer {
   #endLine(frames: Array<SseFrame>): void {
     const length = this.#length
     if (this.#comment) this.#comment = false
-    else if (length === 0) this.#dispatch(frames)
+    else if (length === 0) this.#block.dispatch(frames)
     else {
       this.#length = 0
-      this.#block += length
+      this.#block.bytes += length
       this.#line[length] = LF
-      const text = this.#decode(this.#line.subarray(0, length + 1))
-      this.#field(text, 0, text.length - 1)
+      const text = this.#decode(this.#line.subarray(0, length + 1), noBytes)
+      this.#block.field(text, 0, text.length - 1)
       if (this.#line.length > keptLineBytes && length < this.#line.length / 4) this.#resize(initialLineBytes)
     }
   }
 
-  /** `lines` ends with a line end. */
-  #decode(lines: Uint8Array): string {
-    const text = this.#wide ? wideDecoder.decode(lines, streaming) : decoder.decode(lines)
-    if (lines.length > shortText) this.#wide = text.length !== lines.length
+  /** `head`, which is the unfinished line or nothing, and `lines`, which ends with a line end, as one text. */
+  #decode(lines: Uint8Array, head: Uint8Array): string {
+    const bytes = head.length + lines.length
+    const text = this.#wide
+      ? (wideDecoder ??= makeUtf8Decoder())(lines, head)
+      : decoder.decode(head.length === 0 ? lines : this.#joined(lines))
+    if (bytes > shortText) this.#wide = text.length !== bytes
     return text
   }
 
-  /** One field line, `text[start, end)`; never empty, never a comment (rule 3.4). */
-  #field(text: string, start: number, end: number): void {
-    switch (text.charCodeAt(start)) {
-      case 100: {
-        const value = fieldValue(text, start, end, "data")
-        if (value === null) return
-        if (!this.#hasData) {
-          this.#hasData = true
-          this.#data = value
-          return
-        }
-        this.#more.push(value)
-        if (this.#more.length === groupedLines) this.#join()
-        return
-      }
-      case 101: {
-        const value = fieldValue(text, start, end, "event")
-        if (value !== null) this.#event = value
-        return
-      }
-      case 105: {
-        const value = fieldValue(text, start, end, "id")
-        if (value !== null && !value.includes("\0")) this.#id = value
-        return
-      }
-      case 114: {
-        const value = fieldValue(text, start, end, "retry")
-        const milliseconds = value === null ? null : retryValue(value)
-        if (milliseconds !== null) {
-          this.#retry = milliseconds
-          this.#reconnect = milliseconds
-        }
-        return
-      }
-    }
-  }
-
-  #join(): void {
-    this.#data += "\n" + this.#more.join("\n")
-    this.#more = []
-  }
-
-  #dispatch(frames: Array<SseFrame>): void {
-    const id = this.#id
-    if (id !== null) {
-      this.#lastEventId = id
-      this.#id = null
-    }
-    if (this.#hasData) {
-      if (this.#more.length > 0) this.#join()
-      frames.push({ event: this.#event === "" ? null : this.#event, data: this.#data, id, retry: this.#retry })
-      this.#hasData = false
-      this.#data = ""
-    }
-    this.#event = ""
-    this.#retry = null
-    this.#block = 0
+  /** The unfinished line and `lines` in one piece. */
+  #joined(lines: Uint8Array): Uint8Array {
+    const length = this.#length + lines.length
+    if (length > this.#line.length) this.#resize(length)
+    this.#line.set(lines, this.#length)
+    return this.#line.subarray(0, length)
   }
 
   #resize(capacity: number): void {
@@ -476,12 +410,6 @@ export class SseFrameBuffer {
   #release(): void {
     this.#line = new Uint8Array(0)
     this.#length = 0
-    this.#hasData = false
-    this.#data = ""
-    this.#more = []
-    this.#event = ""
-    this.#id = null
-    this.#retry = null
-    this.#block = 0
+    this.#block.release()
   }
 }

@@ -165,6 +165,77 @@ describe("SseFrameBuffer", () => {
     }
   })
 
+  it("3.1, 3.11, 3.12: long reads of text that is not ASCII, cut in lines, characters and line ends", () => {
+    const wide = FastCheck.oneof(
+      FastCheck.integer({ min: 20, max: 120 }).map((n) => bytes("data: " + "aé漢👍 ".repeat(n))),
+      FastCheck.integer({ min: 1, max: 60 }).map((n) => bytes("漢字: naïve ".repeat(n))),
+      FastCheck.constantFrom("\n", "\n\n", "\r", "\r\n\r\n", "\ndata: é\n", "\n: é", ":", "::漢\n", "\nid: é\n", "\0")
+        .map(bytes),
+      FastCheck.constantFrom([0xe2, 0x82], [0xf0, 0x9f, 0x92], [0xff], [0xed, 0xa0, 0x80], [0xe2, 0x82, 0x0a]).map((
+        list
+      ) => new Uint8Array(list)),
+      FastCheck.uint8Array({ maxLength: 8 })
+    )
+    const start = bytes(`data: ${"漢".repeat(100)}\n\n`)
+    FastCheck.assert(
+      FastCheck.property(
+        FastCheck.array(wide, { minLength: 3, maxLength: 60 }),
+        FastCheck.array(FastCheck.integer({ min: 1, max: 3000 }), { maxLength: 6 }),
+        FastCheck.option(FastCheck.integer({ min: 310, max: 4000 }), { nil: undefined }),
+        (parts, sizes, max) => {
+          const whole = new Uint8Array([start, ...parts].flatMap((part) => [...part]))
+          const options = max === undefined ? { finish: true } : { finish: true, max_frame_bytes: max }
+          const oracle = naiveSse(whole, options)
+          // The first read ends with the start, so that the reads after it meet a stream that is known not to be ASCII.
+          let sum = start.length
+          const got = readAll(cut(whole, [sum, ...sizes.map((size) => sum += size)]), options)
+          assert.deepStrictEqual(got.frames, oracle.frames)
+          assert.strictEqual(got.failed, oracle.too_large ? "frame_too_large" : null)
+          if (!oracle.too_large) assert.strictEqual(got.last_event_id, oracle.last_event_id)
+        }
+      ),
+      { numRuns: 1000 }
+    )
+  })
+
+  it("3.3: one long read, its parts cut between CR and LF", () => {
+    for (const filler of ["a", "é"]) {
+      for (let extra = -12; extra <= 2; extra++) {
+        for (const part of [32_760, 65_536]) {
+          const start = `data: ${filler.repeat(200)}\n\n`
+          const long = filler.repeat(Math.floor((part + extra) / bytes(filler).length))
+          const line = long + "a".repeat((part + extra) % bytes(filler).length)
+          const { frames } = readAll([start, `data: ${line}\r\ndata: b\r\n\r\n`])
+          assert.strictEqual(frames.length, 2)
+          assert.isTrue(frames[1]?.data === line + "\nb")
+        }
+      }
+    }
+  })
+
+  it("3.11: the size counts bytes, also of a line that came in two long reads and whose second half begins with a colon", () => {
+    const start = `data: ${"漢".repeat(100)}\n\n`
+    const first = `data: ${"é".repeat(150)}`
+    const second = `:${"é".repeat(150)}`
+    const size = bytes(first + second).length
+    const chunks = [start, first, second + "\n", "data: 1\n\n"]
+    assert.strictEqual(readAll(chunks, { max_frame_bytes: size + 7 }).frames.length, 2)
+    assert.strictEqual(readAll(chunks, { max_frame_bytes: size + 6 }).failed, "frame_too_large")
+  })
+
+  it("3.12: a line of many megabytes that is not ASCII, among short ones", () => {
+    const long = "漢é👍".repeat(400_000)
+    const whole = bytes(`data: ${"é".repeat(200)}\n\ndata: ${long}\n\n` + "data: ü\n\n".repeat(5000))
+    for (const size of [1024, 16_384, whole.length]) {
+      const chunks: Array<Uint8Array> = []
+      for (let at = 0; at < whole.length; at += size) chunks.push(whole.subarray(at, at + size))
+      const { frames } = readAll(chunks)
+      assert.strictEqual(frames.length, 5002)
+      assert.isTrue(frames[1]?.data === long)
+      assert.isTrue(frames.slice(2).every((got) => got.data === "ü"))
+    }
+  })
+
   it("3.1: keeps no reference to a chunk", () => {
     const buffer = new SseFrameBuffer()
     const chunk = bytes("data: kept")

@@ -99,7 +99,12 @@ export const naiveSse = (
     }
   }
 
-  const start = stream[0] === 0xef && stream[1] === 0xbb && stream[2] === 0xbf ? 3 : 0
+  const mark = [0xef, 0xbb, 0xbf]
+  // What may still become a mark is not counted yet; it holds no field in any case.
+  if (stream.length < mark.length && stream.every((byte, i) => byte === mark[i])) {
+    return { frames, completed_at, last_event_id, reconnect_ms, too_large }
+  }
+  const start = mark.every((byte, i) => stream[i] === byte) ? mark.length : 0
   for (let i = start; i < stream.length && !too_large; i++) {
     const byte = stream[i] ?? 0
     if (byte === 0x0a && i > start && stream[i - 1] === 0x0d) continue
