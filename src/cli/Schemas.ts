@@ -9,7 +9,7 @@ import { HookEvent } from "../config/Schema.ts"
 import { Message, Part } from "../domain/Message.ts"
 import { JsonObject } from "../domain/Json.ts"
 import { Usage } from "../domain/Usage.ts"
-import { AuditRecord } from "../permissions/Audit.ts"
+import { AuditRecord } from "../permissions/AuditRecord.ts"
 import { StepRecord } from "../permissions/Steps.ts"
 
 const IsolationMode = Schema.Literal("off", "workspace", "allowlist")

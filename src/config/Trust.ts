@@ -10,48 +10,69 @@ import * as Either from "effect/Either"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Layers from "../domain/Layers.ts"
+import { once } from "../domain/Once.ts"
 import { AtomicFile } from "../platform/AtomicFile.ts"
 import { Dirs } from "../platform/Dirs.ts"
 import type { FileError } from "../platform/FileError.ts"
 import { Files } from "../platform/Files.ts"
 import { type Definition, definitionHash, type DefinitionKind, definitionText } from "./Definitions.ts"
 
-const Kind: Schema.Schema<DefinitionKind> = Schema.Literal(
-  "mcp_server",
-  "hook",
-  "env",
-  "sandbox",
-  "permission",
-  "provider",
-  "lsp_server"
-)
-
 /**
  * What was trusted, and when (seconds since the epoch). `hash` is that of all definitions with the root; those of the
  * single ones, and their texts without secrets, serve to show what has changed.
  *
  * @since 0.1.0
- * @category schemas
+ * @category models
  */
-export const TrustRecord = Schema.Struct({
-  hash: Schema.String,
-  trusted_at: Schema.Number,
-  definitions: Schema.Array(Schema.Struct({
-    kind: Kind,
-    tier: Schema.Literal("project", "local"),
-    key: Schema.String,
-    hash: Schema.String,
-    text: Schema.String
-  }))
-})
-/** @since 0.1.0 @category models */
-export type TrustRecord = typeof TrustRecord.Type
+export interface TrustRecord {
+  readonly hash: string
+  readonly trusted_at: number
+  readonly definitions: ReadonlyArray<{
+    readonly kind: DefinitionKind
+    readonly tier: "project" | "local"
+    readonly key: string
+    readonly hash: string
+    readonly text: string
+  }>
+}
 
 /** The file; keys nobody knows survive a rewrite. */
-const TrustFile = Schema.Struct(
-  { workspaces: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown })) },
-  Schema.Record({ key: Schema.String, value: Schema.Unknown })
-)
+interface Parsed {
+  readonly [key: string]: unknown
+  readonly workspaces?: { readonly [root: string]: unknown } | undefined
+}
+
+const decodeFile = once(() => {
+  const TrustFile: Schema.Schema<Parsed> = Schema.Struct(
+    { workspaces: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown })) },
+    Schema.Record({ key: Schema.String, value: Schema.Unknown })
+  )
+  return Schema.decodeUnknownEither(Schema.parseJson(TrustFile))
+})
+
+const decodeRecord = once(() => {
+  const Kind: Schema.Schema<DefinitionKind> = Schema.Literal(
+    "mcp_server",
+    "hook",
+    "env",
+    "sandbox",
+    "permission",
+    "provider",
+    "lsp_server"
+  )
+  const Record: Schema.Schema<TrustRecord> = Schema.Struct({
+    hash: Schema.String,
+    trusted_at: Schema.Number,
+    definitions: Schema.Array(Schema.Struct({
+      kind: Kind,
+      tier: Schema.Literal("project", "local"),
+      key: Schema.String,
+      hash: Schema.String,
+      text: Schema.String
+    }))
+  })
+  return Schema.decodeUnknownEither(Record)
+})
 
 /**
  * `unreadable`: the file cannot be read, or is no trust file. `unwritable`: it cannot be written. Nothing is trusted
@@ -66,21 +87,16 @@ export class TrustError extends Schema.TaggedError<TrustError>("@hanzo/dev/confi
   message: Schema.String
 }) {}
 
-const decodeFile = Schema.decodeUnknownEither(Schema.parseJson(TrustFile))
-const decodeRecord = Schema.decodeUnknownEither(TrustRecord)
-
-type Parsed = typeof TrustFile.Type
-
 const parse = (text: string): Either.Either<Parsed, string> =>
   text.trim() === ""
     ? Either.right({})
-    : Either.mapLeft(decodeFile(text), () => "it is damaged; remove it, and workspaces are asked about again")
+    : Either.mapLeft(decodeFile()(text), () => "it is damaged; remove it, and workspaces are asked about again")
 
 /** The record of a workspace in the text of the file; a record that cannot be read is none. @since 0.1.0 @category decoding */
 export const recordIn = (text: string, root: string): Either.Either<TrustRecord | null, string> =>
   Either.map(parse(text), ({ workspaces = {} }) =>
     Object.hasOwn(workspaces, root)
-      ? Either.getOrElse(decodeRecord(workspaces[root]), () => null)
+      ? Either.getOrElse(decodeRecord()(workspaces[root]), () => null)
       : null)
 
 /** The text of the file with another record of a workspace; null removes it. @since 0.1.0 @category encoding */

@@ -20,13 +20,13 @@ import type { Completed, ProcessError, ProcessesService } from "../platform/Proc
 import {
   canDeny,
   type HookScene,
-  type HookSubject,
   inputJson,
   maxVariableBytes,
   shortVariableBytes,
   variableNames,
   variables
 } from "./HookInput.ts"
+import type { HookSubject } from "./HookSubject.ts"
 import { capturedBytes, type HookResult, judge } from "./HookOutput.ts"
 
 /** A hook and the tier of the settings it comes from. @since 0.1.0 @category models */

@@ -16,7 +16,8 @@ import { Workspace } from "../domain/Workspace.ts"
 import { childEnvironment } from "../platform/ChildEnvironment.ts"
 import { Environment } from "../platform/Environment.ts"
 import { Processes } from "../platform/Processes.ts"
-import { canDeny, type HookSubject } from "./HookInput.ts"
+import { canDeny } from "./HookInput.ts"
+import type { HookSubject } from "./HookSubject.ts"
 import { type HookContext, type HookOutcome, HookRunner, type NumberedHook, untouched } from "./HookRunner.ts"
 
 /** Nothing here fails; interruption stops the hook that runs. @since 0.1.0 @category models */

@@ -9,39 +9,15 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
-import * as Schema from "effect/Schema"
 import * as Layers from "../domain/Layers.ts"
 import { fnmatchcase } from "../codec/Fnmatch.ts"
-import { PermissionMode } from "../domain/Permission.ts"
 import { AppendLog } from "../platform/AppendLog.ts"
 import { Dirs } from "../platform/Dirs.ts"
 import { FileError } from "../platform/FileError.ts"
-import { type CallStep, type StepCall, StepRecord } from "./Steps.ts"
-
-/**
- * `decided_by`: `rule`, `default`, `session`, `user`, `prompter:NAME`, `mode` or `no_prompter`. `timestamp` is RFC 3339 in
- * UTC. A prompt gives two records with one `call_id`: the evaluation and the decision. Records of old have no `step`.
- *
- * @since 0.1.0
- * @category schemas
- */
-export const AuditRecord = Schema.Struct({
-  timestamp: Schema.String,
-  step: Schema.optional(Schema.Literal("permission")),
-  tool_name: Schema.String,
-  mode: PermissionMode,
-  rule_matched: Schema.NullOr(Schema.String),
-  session_id: Schema.String,
-  decided_by: Schema.String,
-  reason: Schema.NullOr(Schema.String),
-  call_id: Schema.String,
-  tier: Schema.NullOr(Schema.String)
-})
-/** @since 0.1.0 @category models */
-export type AuditRecord = typeof AuditRecord.Type
+import type { AuditRecord } from "./AuditRecord.ts"
+import type { CallStep, StepCall, StepRecord } from "./Steps.ts"
 
 /** What is recorded of an evaluation, but for its time. @since 0.1.0 @category models */
 export type AuditEntry = Omit<AuditRecord, "timestamp" | "step">
@@ -81,9 +57,6 @@ export const maxBytes = 10 * 1024 * 1024
 /** The current file and those before it. @since 0.1.0 @category constants */
 export const maxFiles = 5
 
-const decode = Schema.decodeUnknownEither(Schema.parseJson(Schema.Union(AuditRecord, StepRecord)))
-const encode = Schema.encodeSync(Schema.parseJson(AuditRecord))
-
 /** @since 0.1.0 @category combinators */
 export const matchesFilter = (
   record: Pick<AuditRecord, "session_id" | "tool_name" | "timestamp">,
@@ -93,22 +66,9 @@ export const matchesFilter = (
   (filter.tool === undefined || fnmatchcase(record.tool_name, filter.tool)) &&
   (filter.since === undefined || Date.parse(record.timestamp) >= filter.since)
 
-const isStep = (record: AuditRecord | StepRecord): record is StepRecord =>
+/** A later step of a call, not its evaluation. @since 0.1.0 @category combinators */
+export const isStep = (record: AuditRecord | StepRecord): record is StepRecord =>
   record.step !== undefined && record.step !== "permission"
-
-const select = (lines: ReadonlyArray<string>, filter: AuditFilter): AuditContent => {
-  const records: Array<AuditRecord> = []
-  const steps: Array<StepRecord> = []
-  let broken = 0
-  for (const line of lines) {
-    const decoded = decode(line)
-    if (Either.isLeft(decoded)) broken++
-    else if (!matchesFilter(decoded.right, filter)) continue
-    else if (isStep(decoded.right)) steps.push(decoded.right)
-    else records.push(decoded.right)
-  }
-  return { records, steps, broken }
-}
 
 const iso = (at: number): string => DateTime.formatIso(DateTime.unsafeMake(at))
 
@@ -158,12 +118,17 @@ export class PermissionAudit
       const append = (line: string) => log.append({ file, line, max_bytes: maxBytes, max_files: maxFiles })
       return {
         file,
-        record: (entry) => Effect.flatMap(stamped(entry), (record) => append(encode(record))),
+        record: (entry) => Effect.flatMap(stamped(entry), (record) => append(JSON.stringify(record))),
         recordSteps: (call, steps) =>
           steps.length === 0
             ? Effect.void
             : append(steps.map((step) => JSON.stringify(stampedStep(call, step))).join("\n")),
-        read: (filter = {}) => Effect.map(log.read(file, maxFiles), (lines) => select(lines, filter))
+        read: (filter = {}) =>
+          Effect.flatMap(log.read(file, maxFiles), (lines) =>
+            Effect.map(
+              Effect.promise(() => import("./AuditRecord.ts")),
+              ({ recordsIn }) => recordsIn(lines, (record) => matchesFilter(record, filter))
+            ))
       }
     })
   )

@@ -12,7 +12,8 @@ import type { StopReason, StreamEvent, ToolUse } from "../domain/StreamEvent.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type { Usage } from "../domain/Usage.ts"
 import type { Conversation } from "./Conversation.ts"
-import { type Condition, differences, type Expectation, holds } from "./ScenarioTests.ts"
+import type { Condition, Expectation } from "./ScenarioConditions.ts"
+import { differences, holds } from "./ScenarioTests.ts"
 
 /** A value, or a function of the conversation that gives it; what it throws fails the request with its message. @since 0.1.0 @category models */
 export type Computed<A> = A | ((conversation: Conversation) => A)

@@ -15,7 +15,8 @@ import { JsonObject } from "../domain/Json.ts"
 import { type Conversation, lookupIn } from "./Conversation.ts"
 import { type CallInput, make, type Piece, type Scenario, type TurnInput } from "./Scenario.ts"
 import * as Template from "./ScenarioTemplate.ts"
-import { Condition, Expectation, problemsOf } from "./ScenarioTests.ts"
+import { Condition, Expectation } from "./ScenarioConditions.ts"
+import { problemsOf } from "./ScenarioTests.ts"
 
 const Count = Schema.Number.pipe(Schema.int(), Schema.nonNegative())
 const Positive = Schema.Number.pipe(Schema.int(), Schema.positive())

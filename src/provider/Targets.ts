@@ -167,6 +167,15 @@ const make = Effect.gen(function*() {
     !isLoopback(endpoint.origin) && !Providers.hasAuthHeader(entry.settings.headers) &&
     (variablesOf(entry.name, config).length > 0 || entry.settings.api_key !== undefined)
 
+  /** Each once: a model is resolved for every request. */
+  const told = new Set<string>()
+  const say = (notice: string): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      if (told.has(notice)) return Effect.void
+      told.add(notice)
+      return Effect.logWarning(notice)
+    })
+
   const noCredential = ({ message }: CredentialError): ModelError =>
     new ModelError({
       reason: "no_credential",
@@ -183,7 +192,7 @@ const make = Effect.gen(function*() {
       (error) =>
         needsKey(entry, endpoint)
           ? Effect.fail(noCredential(error))
-          : Effect.as(Effect.logWarning(error.message), Option.none())
+          : Effect.as(say(error.message), Option.none())
     )
 
   const httpTarget = (entry: Providers.ProviderEntry, model: string): Effect.Effect<HttpTarget, ModelError> =>
@@ -285,7 +294,7 @@ const make = Effect.gen(function*() {
       if (Option.isNone(endpoint)) return false
       const key = yield* Effect.either(keyOf(entry, endpoint.value))
       if (Either.isRight(key)) return !needsKey(entry, endpoint.value) || Option.isSome(key.right)
-      yield* Effect.logWarning(`${entry.name} is not used: ${key.left.message}`)
+      yield* say(`${entry.name} is not used: ${key.left.message}`)
       return false
     })
 

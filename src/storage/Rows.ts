@@ -6,8 +6,9 @@
  */
 import * as Schema from "effect/Schema"
 import { line } from "../codec/TerminalText.ts"
-import { Message, type Part, type ReasoningPart } from "../domain/Message.ts"
+import type { Message, Part, ReasoningPart } from "../domain/Message.ts"
 import { partsOf, textOf, toolCallsOf } from "../domain/MessageParts.ts"
+import { once } from "../domain/Once.ts"
 import type { Usage } from "../domain/Usage.ts"
 
 /** A tool result above this many bytes (UTF-8) is shortened in `messages.content`. */
@@ -27,7 +28,8 @@ const stored = (value: string): string => value.replaceAll("\0", "\uFFFD")
  */
 export const keyColumn = (key: string): string => /^"|\0|\p{Surrogate}/u.test(key) ? JSON.stringify(key) : key
 
-const keyOf = (column: string): string => column.startsWith("\"") ? String(JSON.parse(column)) : column
+/** The key of a column of `keyColumn`. @since 0.1.0 @category decoding */
+export const keyOf = (column: string): string => column.startsWith("\"") ? String(JSON.parse(column)) : column
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -210,20 +212,23 @@ export const sessionOf = (row: typeof SessionRow.Type) => ({
   is_archived: row.is_archived !== 0
 })
 
-const RunRow = Schema.Struct({
-  id: Schema.String,
-  session_id: Schema.String,
-  status: Schema.Literal("running", "completed", "failed", "cancelled", "interrupted"),
-  model: Schema.String,
-  started_at: Schema.Number,
-  ended_at: Amount,
-  turns: Count,
-  exit_code: Amount,
-  error_code: Text,
-  error_message: Text,
-  ...UsageColumns.fields,
-  cost_usd: Amount
-})
+const RunRow = once(() =>
+  Schema.Struct({
+    id: Schema.String,
+    session_id: Schema.String,
+    status: Schema.Literal("running", "completed", "failed", "cancelled", "interrupted"),
+    model: Schema.String,
+    started_at: Schema.Number,
+    ended_at: Amount,
+    turns: Count,
+    exit_code: Amount,
+    error_code: Text,
+    error_message: Text,
+    ...UsageColumns.fields,
+    cost_usd: Amount
+  })
+)
+type RunRow = ReturnType<typeof RunRow>["Type"]
 
 /** @since 0.1.0 @category constants */
 export const runColumns: string =
@@ -231,10 +236,10 @@ export const runColumns: string =
   `input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_usd`
 
 /** @since 0.1.0 @category decoding */
-export const decodeRuns = Schema.decodeUnknownEither(Schema.Array(RunRow))
+export const decodeRuns = (rows: unknown) => Schema.decodeUnknownEither(Schema.Array(RunRow()))(rows)
 
 /** @since 0.1.0 @category combinators */
-export const runOf = (row: typeof RunRow.Type) => ({
+export const runOf = (row: RunRow) => ({
   id: row.id,
   session_id: row.session_id,
   status: row.status,
@@ -249,37 +254,6 @@ export const runOf = (row: typeof RunRow.Type) => ({
   cost_usd: row.cost_usd
 })
 
-const EntryRow = Schema.Struct({
-  message_id: Schema.Number,
-  entry_key: Schema.String,
-  run_id: Schema.String,
-  turn: Schema.Number,
-  message: Schema.parseJson(Message),
-  finish_reason: Text,
-  timestamp: Schema.Number,
-  replaces: Schema.NullOr(Schema.parseJson(Schema.Array(Schema.String))),
-  withdrawn: Schema.Number
-})
-
 /** @since 0.1.0 @category constants */
 export const entryColumns: string =
   `message_id, entry_key, run_id, turn, message, finish_reason, timestamp, replaces, withdrawn`
-
-/** One exact message as `message_details` keeps it. @since 0.1.0 @category decoding */
-export const decodeMessage = Schema.decodeUnknownEither(Schema.parseJson(Message))
-
-/** @since 0.1.0 @category decoding */
-export const decodeEntries = Schema.decodeUnknownEither(Schema.Array(EntryRow))
-
-/** @since 0.1.0 @category combinators */
-export const entryOf = (row: typeof EntryRow.Type) => ({
-  id: row.message_id,
-  key: keyOf(row.entry_key),
-  run_id: row.run_id,
-  turn: row.turn,
-  message: row.message,
-  timestamp: row.timestamp,
-  withdrawn: row.withdrawn !== 0,
-  ...(row.finish_reason === null ? {} : { finish_reason: row.finish_reason }),
-  ...(row.replaces === null ? {} : { replaces: row.replaces })
-})

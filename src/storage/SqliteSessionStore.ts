@@ -14,6 +14,7 @@ import type { ParseError } from "effect/ParseResult"
 import type { ReasoningPart } from "../domain/Message.ts"
 import { ProcessIdentity, type ProcessIdentityService } from "../platform/ProcessIdentity.ts"
 import * as Sqlite from "../platform/Sqlite.ts"
+import * as EntryRows from "./EntryRows.ts"
 import { joined } from "./History.ts"
 import { migrate, newest } from "./Migrations.ts"
 import { query } from "./Query.ts"
@@ -136,8 +137,10 @@ const reasoningIn = (
   rows: ReadonlyArray<{ readonly message: string }>
 ): Effect.Effect<ReadonlyArray<ReasoningPart>, StorageError> =>
   Effect.map(
-    Effect.forEach(rows, (row) => decoded("the session database", "message_details", Rows.decodeMessage(row.message))),
-    (messages) => messages.flatMap(Rows.reasoningOf)
+    Effect.forEach(rows, (row) =>
+      decoded("the session database", "message_details", EntryRows.decodeMessage(row.message))),
+    (messages) =>
+      messages.flatMap(Rows.reasoningOf)
   )
 
 /** Withdraws in the transaction of the caller: rows are marked, counters and preview computed anew. */
@@ -224,7 +227,7 @@ export const make = (
           [id]
         )
         if (rows.length === 0) yield* required(id)
-        return (yield* decoded(path, "message_details", Rows.decodeEntries(rows))).map(Rows.entryOf)
+        return (yield* decoded(path, "message_details", EntryRows.decodeEntries(rows))).map(EntryRows.entryOf)
       })
 
     const records = yield* RunRecords.make(sql, identity)
