@@ -173,7 +173,7 @@ describe("vectors check", () => {
       const report = yield* check({ directory })
       assert.deepStrictEqual(report.failures, [])
       for (const { cases, domain, passed } of report.domains) {
-        if (["sse", "backoff", "pkce"].includes(domain)) assert.strictEqual(passed, cases, domain)
+        if (["sse", "backoff", "pkce", "config"].includes(domain)) assert.strictEqual(passed, cases, domain)
       }
       assert.strictEqual(report.exit_code, 0)
     }).pipe(Effect.provide(layer)))
@@ -202,7 +202,11 @@ describe("vectors check", () => {
 
   it.live("18.7: an independent adapter in Python passes them too", () =>
     Effect.gen(function*() {
-      const report = yield* check({ directory, adapter: `python3 '${adapter}'`, domains: ["sse", "backoff", "pkce"] })
+      const report = yield* check({
+        directory,
+        adapter: `python3 '${adapter}'`,
+        domains: ["sse", "backoff", "pkce", "config"]
+      })
       assert.deepStrictEqual(report.failures, [])
       assert.strictEqual(report.skipped, 0)
       assert.strictEqual(report.passed, report.domains.reduce((sum, { cases }) => sum + cases, 0))

@@ -16,6 +16,10 @@ import re
 import sys
 import urllib.parse
 
+sys.dont_write_bytecode = True
+
+import settings  # noqa: E402  (beside this file)
+
 LARGEST = 2**53 - 1
 
 
@@ -353,7 +357,11 @@ def pkce(value):
     raise Failure("unsupported")
 
 
-DOMAINS = {"permission": permission, "sse": sse, "backoff": backoff, "pkce": pkce}
+def config(value):
+    return settings.config(value, decode_base64)
+
+
+DOMAINS = {"permission": permission, "sse": sse, "backoff": backoff, "pkce": pkce, "config": config}
 
 
 def answer(line):
