@@ -12,11 +12,13 @@ import hashlib
 import hmac
 import json
 import math
+import os
 import re
 import sys
 import urllib.parse
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import settings  # noqa: E402  (beside this file)
 
