@@ -52,6 +52,9 @@ const warnings = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 
 const limit = Duration.seconds
 
+/** Its error, as a value. */
+const failureOf = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<E, void> => Effect.flip(Effect.asVoid(effect))
+
 describe("JsonRpcPeer", () => {
   it.scoped("1.3 ids are integers, answers are told apart by id, whatever their order", () =>
     Effect.gen(function*() {
@@ -115,7 +118,7 @@ describe("JsonRpcPeer", () => {
   it.scoped("1.4 the limit: told on the wire, late answer dropped, the peer goes on", () =>
     Effect.gen(function*() {
       const { peer, wire } = yield* setUp()
-      const call = yield* Effect.fork(Effect.flip(peer.request("slow", {}, { timeout: limit(60) })))
+      const call = yield* Effect.fork(failureOf(peer.request("slow", {}, { timeout: limit(60) })))
       yield* wire.sent
       yield* TestClock.adjust(limit(59))
       assert.strictEqual(peer.pending().length, 1)
@@ -134,7 +137,7 @@ describe("JsonRpcPeer", () => {
     Effect.gen(function*() {
       const { peer, wire } = yield* setUp()
       const call = yield* Effect.fork(
-        Effect.flip(peer.request("slow", {}, { timeout: limit(60), max_timeout: limit(150) }))
+        failureOf(peer.request("slow", {}, { timeout: limit(60), max_timeout: limit(150) }))
       )
       yield* wire.sent
       for (const _ of [1, 2, 3]) {
@@ -152,7 +155,7 @@ describe("JsonRpcPeer", () => {
   it.scoped("1.4 the limit counts from the last sign of life, to the millisecond", () =>
     Effect.gen(function*() {
       const { peer, wire } = yield* setUp()
-      const call = yield* Effect.fork(Effect.flip(peer.request("slow", {}, { timeout: limit(60) })))
+      const call = yield* Effect.fork(failureOf(peer.request("slow", {}, { timeout: limit(60) })))
       yield* wire.sent
       yield* TestClock.adjust(limit(30))
       peer.touch(1)
@@ -167,7 +170,7 @@ describe("JsonRpcPeer", () => {
     Effect.gen(function*() {
       const { peer, wire } = yield* setUp()
       const call = yield* Effect.fork(
-        Effect.flip(peer.request("slow", {}, { timeout: limit(60), max_timeout: limit(100) }))
+        failureOf(peer.request("slow", {}, { timeout: limit(60), max_timeout: limit(100) }))
       )
       yield* wire.sent
       yield* TestClock.adjust(limit(50))
@@ -189,7 +192,7 @@ describe("JsonRpcPeer", () => {
   it.scoped("1.4 a limit beyond what a timer takes is waited for all the same", () =>
     Effect.gen(function*() {
       const { peer, wire } = yield* setUp()
-      const call = yield* Effect.fork(Effect.flip(peer.request("slow", {}, { timeout: Duration.millis(2 ** 32) })))
+      const call = yield* Effect.fork(failureOf(peer.request("slow", {}, { timeout: Duration.millis(2 ** 32) })))
       yield* wire.sent
       yield* TestClock.adjust(Duration.millis(2 ** 32 - 1))
       assert.strictEqual(peer.pending().length, 1)
@@ -213,27 +216,27 @@ describe("JsonRpcPeer", () => {
   it.scoped("1.5 when the duplex fails, every call fails with its error, and later ones at once", () =>
     Effect.gen(function*() {
       const { peer, wire } = yield* setUp()
-      const calls = yield* Effect.forEach([1, 2], () => Effect.fork(Effect.flip(peer.request("m"))))
+      const calls = yield* Effect.forEach([1, 2], () => Effect.fork(failureOf(peer.request("m"))))
       yield* Effect.forEach(calls, () => wire.sent)
       const lost = new Lost({ why: "gone" })
       yield* wire.fail(lost)
       for (const call of calls) assert.strictEqual(yield* Fiber.join(call), lost)
       assert.strictEqual(yield* peer.closed, lost)
-      assert.strictEqual(yield* Effect.flip(peer.request("m")), lost)
-      assert.strictEqual(yield* Effect.flip(peer.notify("m")), lost)
+      assert.strictEqual(yield* failureOf(peer.request("m")), lost)
+      assert.strictEqual(yield* failureOf(peer.notify("m")), lost)
       assert.deepStrictEqual(yield* wire.rest, [])
     }))
 
   it.scoped("1.5 a plain end is `closed`; so is the end of the scope", () =>
     Effect.gen(function*() {
       const { peer, wire } = yield* setUp()
-      const call = yield* Effect.fork(Effect.flip(peer.request("m")))
+      const call = yield* Effect.fork(failureOf(peer.request("m")))
       yield* wire.sent
       yield* wire.end
       assert.strictEqual((yield* Fiber.join(call))._tag, "JsonRpcError")
       const scope = yield* Scope.make()
       const other = yield* Scope.extend(setUp(), scope)
-      const open = yield* Effect.fork(Effect.flip(other.peer.request("m")))
+      const open = yield* Effect.fork(failureOf(other.peer.request("m")))
       yield* other.wire.sent
       yield* Scope.close(scope, Exit.void)
       const error = yield* Fiber.join(open)
@@ -244,7 +247,7 @@ describe("JsonRpcPeer", () => {
   it.scoped("1.3 an answer that is none fails its request at once", () =>
     Effect.gen(function*() {
       const { peer, wire } = yield* setUp()
-      const call = yield* Effect.fork(Effect.flip(peer.request("m")))
+      const call = yield* Effect.fork(failureOf(peer.request("m")))
       yield* wire.sent
       yield* wire.say(...JsonRpc.parse("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"broken\"}").items)
       const error = yield* Fiber.join(call)
@@ -369,7 +372,7 @@ describe("JsonRpcPeer", () => {
         { ...options, cancel: () => null }
       )
       const slow = yield* Effect.fork(peer.request("slow"))
-      const failing = yield* Effect.fork(Effect.flip(peer.request("fails")))
+      const failing = yield* Effect.fork(failureOf(peer.request("fails")))
       const ends = yield* Effect.fork(peer.request("ends"))
       yield* Wire.settled
       yield* Fiber.interrupt(slow)
