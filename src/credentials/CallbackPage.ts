@@ -58,7 +58,9 @@ export const answerCallback = (
   expected: ExpectedResponse
 ): { readonly page: LoopbackAnswer; readonly result: Either.Either<string, OAuthError> | null } => {
   const ignored = (answer: LoopbackAnswer) => ({ page: answer, result: null })
-  if (request.host?.toLowerCase() !== `${host}:${request.port}`) return ignored(bad)
+  const authority = request.host?.toLowerCase()
+  // A browser leaves out the default port.
+  if (authority !== `${host}:${request.port}` && !(request.port === 80 && authority === host)) return ignored(bad)
   const mark = request.target.indexOf("?")
   const path = mark < 0 ? request.target : request.target.slice(0, mark)
   const query = mark < 0 ? "" : request.target.slice(mark + 1)

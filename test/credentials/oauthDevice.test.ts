@@ -18,7 +18,7 @@ import { Browser } from "../../src/platform/Browser.ts"
 import { Environment } from "../../src/platform/Environment.ts"
 import { Http } from "../../src/platform/Http.ts"
 import { type Answer, serve } from "../provider/support.ts"
-import { loginLayer, recorder } from "../support/oauth.ts"
+import { loginLayer, passSleep, recorder } from "../support/oauth.ts"
 
 const done: TokenAnswer = {
   access_token: Redacted.make("at"),
@@ -321,14 +321,8 @@ it.layer(loginLayer())("device endpoints", (it) => {
         assert.strictEqual(shown.verification_uri, "https://login.example.com/device")
         assert.strictEqual(shown.expires_at, now + 900)
         for (let poll = 0; poll < 3; poll++) {
-          // The next wait begins when the answer is in: until then the clock may move on without it.
-          const seen = yield* Effect.raceFirst(
-            taken("/poll"),
-            Effect.forever(Effect.zipRight(
-              TestClock.adjust("5 seconds"),
-              Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
-            ))
-          )
+          yield* passSleep(5000)
+          const seen = yield* taken("/poll")
           assert.deepStrictEqual(JSON.parse(seen.body), { device_auth_id: "dai", user_code: "UC-1" })
         }
         const { tokens } = yield* Fiber.join(fiber)
@@ -361,9 +355,9 @@ it.layer(loginLayer())("device endpoints", (it) => {
         const { fiber, next, taken } = yield* variant([[503, {}], [400, { message: "dai is gone" }]], [200, issued])
         yield* next("device_code")
         yield* taken("/usercode")
-        yield* TestClock.adjust("5 seconds")
+        yield* passSleep(5000)
         assert.match((yield* next("delayed")).message, /status 503/u)
-        yield* TestClock.adjust("10 seconds")
+        yield* passSleep(10_000)
         const error = yield* Effect.flip(Fiber.join(fiber))
         assert.strictEqual(error.reason, "authorization_error")
         assert.notInclude(error.message, "dai")

@@ -11,7 +11,7 @@ import { callbackPath } from "../../src/credentials/CallbackPage.ts"
 import { type AuthorizationServer, OAuthError } from "../../src/credentials/OAuthClient.ts"
 import { type AuthorizationInput, OAuthFlow } from "../../src/credentials/OAuthFlow.ts"
 import { type Answer, serve } from "../provider/support.ts"
-import { loginLayer, recorder } from "../support/oauth.ts"
+import { awaitSleep, loginLayer, recorder } from "../support/oauth.ts"
 import { load } from "../support/oidc/UserAgent.ts"
 
 const tokens: Answer = (response) => {
@@ -413,6 +413,7 @@ it.layer(loginLayer())("code flow", (it) => {
     it.scoped("after 300 s nobody waits any more", () =>
       Effect.gen(function*() {
         const { fiber, port } = yield* waiting()
+        yield* awaitSleep(300_000)
         yield* TestClock.adjust("299 seconds")
         assert.isNull(fiber.unsafePoll())
         yield* TestClock.adjust("1 second")

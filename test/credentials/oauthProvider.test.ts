@@ -3,12 +3,11 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
-import * as TestClock from "effect/TestClock"
 import { Login } from "../../src/credentials/Login.ts"
 import { LoginServers } from "../../src/credentials/LoginServers.ts"
 import { OAuthFlow } from "../../src/credentials/OAuthFlow.ts"
 import { TokenEndpoint } from "../../src/credentials/TokenEndpoint.ts"
-import { configWith, loginLayer, recorder } from "../support/oauth.ts"
+import { configWith, loginLayer, passSleep, recorder } from "../support/oauth.ts"
 import { type OidcOptions, oidcServer } from "../support/oidc/Provider.ts"
 import { load, UserAgent } from "../support/oidc/UserAgent.ts"
 
@@ -171,6 +170,42 @@ it.layer(loginLayer())("a real authorization server", (it) => {
         assert.notInclude(error.message, code)
       }))
 
+    it.scoped("6.4: an answer of another issuer than the one that was asked", () =>
+      Effect.gen(function*() {
+        const server = yield* oidcServer()
+        const { events, next } = yield* recorder
+        const found = yield* (yield* LoginServers).discover(server.issuer)
+        const fiber = yield* Effect.fork(
+          (yield* OAuthFlow).authorize({
+            server: { ...found, issuer: "http://127.0.0.1:1" },
+            client: { client_id: server.client_id },
+            scopes: ["openid"],
+            events
+          })
+        )
+        const { url } = yield* next("address")
+        assert.strictEqual((yield* Effect.flatMap(new UserAgent().visit(url), load)).status, 400)
+        assert.strictEqual((yield* Effect.flip(Fiber.join(fiber))).reason, "iss_mismatch")
+        assert.strictEqual(server.seen("/token").length, 0)
+      }))
+
+    it.scoped("1.13: an issuer with a slash too many is another one", () =>
+      Effect.gen(function*() {
+        const server = yield* oidcServer()
+        const error = yield* Effect.flip((yield* LoginServers).discover(`${server.issuer}/`))
+        assert.strictEqual(error.reason, "discovery_failed")
+        assert.include(error.message, `is that of the issuer ${server.issuer}, and`)
+      }))
+
+    it.scoped("6.6: a code that has expired", () =>
+      Effect.gen(function*() {
+        const { fiber, server, url } = yield* started()
+        const callback = yield* new UserAgent().visit(url)
+        yield* server.expire("AuthorizationCode")
+        yield* load(callback)
+        assert.strictEqual((yield* Effect.flip(Fiber.join(fiber))).reason, "invalid_grant")
+      }))
+
     it.scoped("1.13, RFC 8707: the resource is in both requests, and the token is for it", () =>
       Effect.gen(function*() {
         const resource = "https://mcp.example.com/mcp"
@@ -206,6 +241,16 @@ it.layer(loginLayer())("a real authorization server", (it) => {
         for (const token of [first, refreshToken(third.refresh_token)]) {
           assert.notInclude(`${replayed.message} ${dead.message}`, Redacted.value(token))
         }
+      }))
+
+    it.scoped("6.9: a refresh token that has expired", () =>
+      Effect.gen(function*() {
+        const { credential, endpoint, plan, server } = yield* loggedIn
+        yield* server.expire("RefreshToken")
+        const error = yield* Effect.flip(
+          endpoint.refresh(plan.server, plan.client, refreshToken(credential.refresh_token))
+        )
+        assert.strictEqual(error.reason, "invalid_grant")
       }))
 
     it.scoped("RFC 7009: a revoked token refreshes nothing", () =>
@@ -245,7 +290,7 @@ it.layer(loginLayer())("a real authorization server", (it) => {
     /** The clock of the test moves to the next poll, and on when that has been answered. */
     const polled = (server: { readonly seen: (path: string) => ReadonlyArray<unknown> }, count: number) =>
       Effect.gen(function*() {
-        yield* TestClock.adjust("5 seconds")
+        yield* passSleep(5000)
         while (server.seen("/token").length < count) {
           yield* Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
         }
@@ -270,6 +315,17 @@ it.layer(loginLayer())("a real authorization server", (it) => {
         yield* new UserAgent().visit(shown.verification_uri_complete ?? "")
         yield* polled(server, 1)
         assert.isNotNull((yield* Fiber.join(fiber)).refresh_token)
+      }))
+
+    it.scoped("13.4: the code expires at the server", () =>
+      Effect.gen(function*() {
+        const { fiber, server } = yield* device
+        yield* polled(server, 1)
+        yield* server.expire("DeviceCode")
+        yield* polled(server, 2)
+        const error = yield* Effect.flip(Fiber.join(fiber))
+        assert.strictEqual(error.reason, "expired_token")
+        assert.match(error.message, /refused with expired_token: device code is expired/u)
       }))
 
     it.scoped("13.4: the user refuses", () =>

@@ -140,7 +140,8 @@ describe("6.4: the parser of the answer", () => {
   ], ([method, target, host]) => {
     const { page, result } = answerCallback({ method, target, host, port: 80 }, "127.0.0.1", expected)
     const query = target.slice("/callback?".length)
-    const counts = method === "GET" && host === "127.0.0.1:80" && target.startsWith("/callback?") && isAnswer(query)
+    const counts = method === "GET" && (host === "127.0.0.1:80" || host === "127.0.0.1") &&
+      target.startsWith("/callback?") && isAnswer(query)
     assert.strictEqual(result !== null, counts)
     if (result === null) assert.isAtLeast(page.status, 400)
     const pages = new Set([
@@ -152,6 +153,20 @@ describe("6.4: the parser of the answer", () => {
     ])
     assert.isTrue(pages.has(/<title>([^<]*)/u.exec(page.body)?.[1] ?? ""))
   })
+})
+
+it("6.4: a browser leaves out the default port, and no other", () => {
+  const asked = (port: number, host: string | null) =>
+    answerCallback({ method: "GET", target: "/callback?code=c&state=the-state", host, port }, "127.0.0.1", expected)
+      .result
+  assert.deepStrictEqual(asked(80, "127.0.0.1"), Either.right("c"))
+  assert.deepStrictEqual(asked(80, "127.0.0.1:80"), Either.right("c"))
+  assert.deepStrictEqual(asked(8080, "127.0.0.1:8080"), Either.right("c"))
+  for (
+    const host of ["127.0.0.1", "127.0.0.1:80", "localhost:8080", "evil.example:8080", "127.0.0.1:8080.evil", "", null]
+  ) {
+    assert.isNull(asked(8080, host))
+  }
 })
 
 describe("6.5: what is pasted", () => {

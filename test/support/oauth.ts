@@ -1,7 +1,10 @@
 /** Layers and small helpers of the login tests: a browser that the test drives, settings, and a recorder of events. */
+import * as Chunk from "effect/Chunk"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
+import * as TestClock from "effect/TestClock"
 import { Config } from "../../src/config/Config.ts"
 import type { AuthProviderConfig, HanzoConfig } from "../../src/config/Schema.ts"
 import { DeviceFlow } from "../../src/credentials/DeviceFlow.ts"
@@ -42,6 +45,18 @@ export const loginLayer = (
   const flows = Layer.mergeAll(OAuthFlow.layer, DeviceFlow.layer).pipe(Layer.provideMerge(endpoints))
   return Login.layerFlows.pipe(Layer.provideMerge(flows))
 }
+
+/** Waits until somebody sleeps for exactly this long from now. */
+export const awaitSleep = (ms: number): Effect.Effect<void> =>
+  Effect.gen(function*() {
+    const end = (yield* Clock.currentTimeMillis) + ms
+    while (!Chunk.contains(yield* TestClock.sleeps(), end)) {
+      yield* Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
+    }
+  })
+
+/** The same, and lets that time pass. */
+export const passSleep = (ms: number): Effect.Effect<void> => Effect.zipRight(awaitSleep(ms), TestClock.adjust(ms))
 
 /** Events of a login, one after the other. */
 export const recorder = Effect.map(Queue.unbounded<LoginEvent>(), (queue) => {

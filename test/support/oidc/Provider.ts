@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as http from "node:http"
 import type * as net from "node:net"
+import { Storage } from "./Storage.ts"
 
 export interface OidcOptions {
   /** Of the client; default: loopback redirects with any port. */
@@ -26,6 +27,8 @@ export interface OidcServer {
   readonly client_id: string
   /** What came to a path, in order. */
   readonly seen: (path: string) => ReadonlyArray<SeenRequest>
+  /** All of this kind, such as `RefreshToken`, is over its time from now on. */
+  readonly expire: (model: "AuthorizationCode" | "RefreshToken" | "DeviceCode") => Effect.Effect<void>
 }
 
 const client_id = "hanzo-dev-tests"
@@ -56,7 +59,9 @@ export const oidcServer = (options: OidcOptions = {}): Effect.Effect<OidcServer,
     const address = server.address()
     const port = typeof address === "object" && address !== null ? address.port : 0
     const issuer = `http://127.0.0.1:${port}`
+    const storage = new Storage()
     const provider = new Provider(issuer, {
+      adapter: storage.adapter,
       clients: [{
         client_id,
         application_type: "native",
@@ -112,6 +117,7 @@ export const oidcServer = (options: OidcOptions = {}): Effect.Effect<OidcServer,
     return {
       issuer,
       client_id,
+      expire: (model) => Effect.sync(() => storage.expire(model)),
       seen: (path) => seen.filter(({ url }) => url === path || url.startsWith(`${path}?`))
     }
   })
