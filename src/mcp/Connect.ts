@@ -8,7 +8,15 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { ErrorCode, isJsonObject, type JsonRpcObject, own } from "../codec/JsonRpc.ts"
+import {
+  ErrorCode,
+  failure,
+  isJsonObject,
+  type JsonRpcObject,
+  type JsonRpcResponse,
+  own,
+  success
+} from "../codec/JsonRpc.ts"
 import { sleep } from "../domain/Backoff.ts"
 import * as Asked from "./Asked.ts"
 import {
@@ -366,6 +374,20 @@ const build = (session: Session, agreed: Agreed): Effect.Effect<McpConnection, n
           ),
           (error) => session.toMcpError(error, "list")
         ),
+      send: ({ id, method, params }) =>
+        request(method, isJsonObject(params) ? params : {}, { limit: "call" }).pipe(
+          Effect.map((result): JsonRpcResponse => success(id, result)),
+          Effect.catchIf(
+            (error) => error.reason === "rpc",
+            ({ code, data, message }) =>
+              Effect.succeed(failure(id, {
+                code: code ?? ErrorCode.internal_error,
+                message,
+                ...(data === undefined ? {} : { data })
+              }))
+          )
+        ),
+      close: agreed.close,
       closed: Effect.map(peer.closed, (error) => error ?? session.error("closed", "the connection is closed")),
       calls: session.calls,
       report: open.report

@@ -6,7 +6,7 @@
  */
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
-import type { JsonRpcObject } from "../codec/JsonRpc.ts"
+import type { JsonRpcObject, JsonRpcRequest, JsonRpcResponse } from "../codec/JsonRpc.ts"
 import type { JsonRpcRefusal } from "../rpc/JsonRpcPeer.ts"
 import type { McpError } from "./McpError.ts"
 import type { McpEra, TransportReport } from "./Transport.ts"
@@ -397,6 +397,14 @@ export interface McpConnection {
   readonly unsubscribeResource: (uri: string) => Effect.Effect<void, McpError>
   /** The roots are others now: tells a legacy server. */
   readonly rootsChanged: Effect.Effect<void, McpError>
+
+  /**
+   * HIP-301's own: any request, its answer as a JSON-RPC response under the id that was given. On the wire it has an id of
+   * ours and the metadata of the era; the limits are those of a call. An error of the server is an answer, not a failure.
+   */
+  readonly send: (request: JsonRpcRequest) => Effect.Effect<JsonRpcResponse, McpError>
+  /** Ends it before its scope does; returns when nothing of it runs any more. Calls in flight fail with `closed`. */
+  readonly close: Effect.Effect<void>
 
   /** Returns when the connection has ended, with the reason; `closed` when we ended it. */
   readonly closed: Effect.Effect<McpError>

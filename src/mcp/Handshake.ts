@@ -18,7 +18,13 @@ import type { McpEra, McpTransport, SendContext } from "./Transport.ts"
 import * as Wire from "./Wire.ts"
 
 /** @since 0.1.0 @category models */
-export interface Agreed {
+export interface Agreed extends Greeting {
+  /** Ends the link: peer, transport, process. */
+  readonly close: Effect.Effect<void>
+}
+
+/** What a server said of itself. @since 0.1.0 @category models */
+export interface Greeting {
   readonly link: Link
   readonly era: McpEra
   readonly version: string
@@ -140,7 +146,7 @@ export const initialize = (
   session: Session,
   link: Link,
   offer: string
-): Effect.Effect<Agreed, JsonRpcError | McpError> => {
+): Effect.Effect<Greeting, JsonRpcError | McpError> => {
   const ask = (version: string) =>
     link.peer.request("initialize", {
       protocolVersion: version,
@@ -243,7 +249,7 @@ export const agree = (
         return { link, stray }
       })
 
-    const legacy = (link: Link, offer: string): Effect.Effect<Agreed, McpError> =>
+    const legacy = (link: Link, offer: string): Effect.Effect<Greeting, McpError> =>
       initialize(session, link, offer).pipe(
         Effect.catchAll((error) => {
           const { fallback } = link.transport
@@ -270,7 +276,7 @@ export const agree = (
             session.version = probed.version
             yield* opened.link.open.negotiated({ era: "modern", version: probed.version })
             const { result } = probed
-            const agreed: Agreed = {
+            const agreed: Greeting = {
               link: opened.link,
               era: "modern",
               version: probed.version,
@@ -300,8 +306,9 @@ export const agree = (
       return yield* byProbe(opened)
     })
     // In a fiber of the caller's scope: a stubborn server does not hold up the news, and closing the scope waits for it.
-    return yield* Effect.onError(
+    const greeting = yield* Effect.onError(
       work,
       () => Effect.asVoid(Effect.forkIn(Effect.uninterruptible(closeOld), parent))
     )
+    return { ...greeting, close: Effect.uninterruptible(closeOld) }
   })

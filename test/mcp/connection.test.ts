@@ -830,6 +830,32 @@ describe("calls", () => {
       assert.notInclude(now.methods(), "notifications/roots/list_changed")
     }))
 
+  it.scoped("HIP-301: send takes any request and gives its answer under the id that was given; close ends it", () =>
+    Effect.gen(function*() {
+      const memory = Memory.make(
+        Memory.legacy(({ method, params }) =>
+          method === "x/known"
+            ? { got: params["a"] }
+            : method === "x/hang"
+            ? undefined
+            : Effect.fail(Memory.rpcError(-32_601))
+        )
+      )
+      const connection = yield* to(memory)
+      assert.deepStrictEqual(
+        yield* connection.send(JsonRpc.request("mine", "x/known", { a: 1 })),
+        JsonRpc.success("mine", { got: 1 })
+      )
+      const refused = yield* connection.send(JsonRpc.request(77, "x/unknown"))
+      assert.isTrue("error" in refused && refused.id === 77 && refused.error.code === -32_601)
+      const fiber = yield* Effect.fork(Effect.flip(connection.send(JsonRpc.request(1, "x/hang"))))
+      yield* settled
+      yield* connection.close
+      assert.strictEqual((yield* Fiber.join(fiber)).reason, "closed")
+      assert.strictEqual((yield* connection.closed).reason, "closed")
+      assert.strictEqual(memory.closed(), 1)
+    }))
+
   it.scoped("1.5 the end of a connection fails its calls with the reason", () =>
     Effect.gen(function*() {
       const memory = Memory.make(Memory.legacy(() => undefined))

@@ -362,6 +362,15 @@ describe("ends", () => {
       assert.deepStrictEqual(alive(yield* pidOf(connection)), [])
     }).pipe(Effect.provide(layer)))
 
+  it.live("1.5 close: when it returns, nothing of the server runs", () =>
+    withServer(Servers.connectTo(Servers.fake({ children: 1 })), (connection) =>
+      Effect.gen(function*() {
+        const pid = yield* pidOf(connection)
+        yield* connection.close
+        assert.isTrue(yield* gone(pid))
+        assert.strictEqual((yield* Effect.flip(connection.callTool("echo", {}))).reason, "closed")
+      })))
+
   it.live("1.5 stop: one that ignores its input and TERM gets 2 s, then TERM, 3 s, then KILL", () =>
     Effect.gen(function*() {
       const scope = yield* Scope.make()
