@@ -108,11 +108,17 @@ const detectKeys = (environment: Parameters<typeof find>[0], config: HanzoConfig
 /** @since 0.1.0 @category services */
 export class Credentials extends Context.Tag("@hanzo/dev/credentials/Credentials")<Credentials, CredentialsService>() {
   /** Over a given store. */
-  static readonly layerStore: Layer.Layer<Credentials, never, CredentialStore | Environment | Files | Processes> = Layers
-    .effect(Credentials, make)
+  static readonly layerStore: Layer.Layer<
+    Credentials,
+    never,
+    CredentialStore | Environment | Files | Processes
+  > = Layers.effect(Credentials, make)
 
-  static readonly layer: Layer.Layer<Credentials | CredentialStore, never, StoreNeeds | Http | Processes> = Layers
-    .inOrder(CredentialStore.layer, Credentials.layerStore)
+  static readonly layer: Layer.Layer<
+    Credentials | CredentialStore,
+    never,
+    StoreNeeds | Http | Processes
+  > = Layers.inOrder(CredentialStore.layer, Credentials.layerStore)
 
   /** Keys of the environment and the settings alone: no file, no command. */
   static readonly layerKeys: Layer.Layer<Credentials, never, Environment> = Layers.effect(
