@@ -37,10 +37,10 @@ export interface Greeting {
 const modernCodes: ReadonlyArray<number> = [-32_020, -32_021, -32_022]
 const unsupportedVersion = -32_022
 
-/** What the probe said. `exited`: the server is gone, with this. */
+/** What the probe said. `silent`: nothing, within its limit. `Exited`: the server is gone, with this. */
 type Probed =
   | { readonly _tag: "Modern"; readonly version: string; readonly result: JsonRpcObject }
-  | { readonly _tag: "Legacy"; readonly offer: string }
+  | { readonly _tag: "Legacy"; readonly offer: string; readonly silent: boolean }
   | { readonly _tag: "Exited"; readonly error: McpError }
 
 const strings = (values: ReadonlyArray<unknown>): ReadonlyArray<string> =>
@@ -70,7 +70,11 @@ const afterFailure = (
   link: Link,
   error: JsonRpcError | McpError
 ): Effect.Effect<Probed, McpError> => {
-  const legacy: Probed = { _tag: "Legacy", offer: legacyVersions[0] }
+  const legacy: Probed = {
+    _tag: "Legacy",
+    offer: legacyVersions[0],
+    silent: error instanceof JsonRpcError && error.reason === "timeout"
+  }
   if (error instanceof McpError) {
     if (error.reason === "http_status" && error.status !== undefined && error.status >= 400 && error.status < 500) {
       return Effect.succeed(legacy)
@@ -86,7 +90,7 @@ const afterFailure = (
         isModern(version)
           // It refused the very version it names.
           ? Effect.fail(session.toMcpError(error, "connect"))
-          : Effect.succeed<Probed>({ _tag: "Legacy", offer: version }))
+          : Effect.succeed<Probed>({ _tag: "Legacy", offer: version, silent: false }))
     }
     return error.code !== undefined && modernCodes.includes(error.code)
       ? Effect.fail(session.toMcpError(error, "connect"))
@@ -121,15 +125,20 @@ const probe = (
       onSuccess: (result) => {
         const supported = isJsonObject(result) ? own(result, "supportedVersions") : undefined
         if (!isJsonObject(result) || !Array.isArray(supported)) {
-          return Effect.succeed<Probed>({ _tag: "Legacy", offer: legacyVersions[0] })
+          return Effect.succeed<Probed>({ _tag: "Legacy", offer: legacyVersions[0], silent: false })
         }
         return Effect.map(choose(session, strings(supported)), (chosen): Probed =>
           isModern(chosen)
             ? { _tag: "Modern", version: chosen, result }
-            : { _tag: "Legacy", offer: chosen })
+            : { _tag: "Legacy", offer: chosen, silent: false })
       }
     }))
   })
+
+interface Opened {
+  readonly link: Link
+  readonly stray: Deferred.Deferred<never, JsonRpcError>
+}
 
 /** Versions that an error of `initialize` names as supported. */
 const supportedBy = (error: JsonRpcError | McpError): ReadonlyArray<string> =>
@@ -260,51 +269,60 @@ export const agree = (
         Effect.mapError((error) => session.toMcpError(error, "connect"))
       )
 
-    const byProbe = (opened: { readonly link: Link; readonly stray: Deferred.Deferred<never, JsonRpcError> }) =>
+    const modern = (link: Link, { result, version }: Extract<Probed, { readonly _tag: "Modern" }>) =>
+      Effect.gen(function*() {
+        session.era = "modern"
+        session.version = version
+        yield* link.open.negotiated({ era: "modern", version })
+        const greeting: Greeting = {
+          link,
+          era: "modern",
+          version,
+          server_info: Wire.readServerInfo(Wire.at(result, "_meta")?.[metaKeys.server] ?? own(result, "serverInfo")),
+          capabilities: Wire.object(result, "capabilities") ?? {},
+          instructions: Wire.text(result, "instructions") ?? null
+        }
+        return greeting
+      })
+
+    /**
+     * Taken for a legacy server without having said so: because it was one once, or because it was silent, which a server
+     * that is slow to start is too. If it refuses the handshake, it is asked (again).
+     */
+    const legacyIfNotModern = (opened: Opened): Effect.Effect<Greeting, McpError> =>
+      Effect.catchIf(
+        legacy(opened.link, legacyVersions[0]),
+        (error) => error.reason === "rpc",
+        (error) =>
+          Effect.flatMap(
+            probe(session, opened.link, opened.stray),
+            (probed) => probed._tag === "Modern" ? modern(opened.link, probed) : Effect.fail(error)
+          )
+      )
+
+    const byProbe = (opened: Opened) =>
       Effect.gen(function*() {
         const probed = yield* probe(session, opened.link, opened.stray)
         switch (probed._tag) {
           case "Legacy":
-            return yield* legacy(opened.link, probed.offer)
+            return yield* probed.silent ? legacyIfNotModern(opened) : legacy(opened.link, probed.offer)
           case "Exited": {
             if (session.options.protocol === "2026-07-28") return yield* probed.error
             const again = yield* start(transport)
             return yield* legacy(again.link, legacyVersions[0])
           }
-          case "Modern": {
-            session.era = "modern"
-            session.version = probed.version
-            yield* opened.link.open.negotiated({ era: "modern", version: probed.version })
-            const { result } = probed
-            const agreed: Greeting = {
-              link: opened.link,
-              era: "modern",
-              version: probed.version,
-              server_info: Wire.readServerInfo(
-                Wire.at(result, "_meta")?.[metaKeys.server] ?? own(result, "serverInfo")
-              ),
-              capabilities: Wire.object(result, "capabilities") ?? {},
-              instructions: Wire.text(result, "instructions") ?? null
-            }
-            return agreed
-          }
+          case "Modern":
+            return yield* modern(opened.link, probed)
         }
       })
 
     const { era, protocol = "auto" } = session.options
-    const work = Effect.gen(function*() {
-      const opened = yield* start(transport)
-      if (protocol === "legacy") return yield* legacy(opened.link, legacyVersions[0])
-      if (protocol === "auto" && era === "legacy") {
-        // Remembered wrongly: only an answer that refuses says so.
-        return yield* Effect.catchIf(
-          legacy(opened.link, legacyVersions[0]),
-          (error) => error.reason === "rpc",
-          () => byProbe(opened)
-        )
-      }
-      return yield* byProbe(opened)
-    })
+    const work = Effect.flatMap(start(transport), (opened) =>
+      protocol === "legacy"
+        ? legacy(opened.link, legacyVersions[0])
+        : protocol === "auto" && era === "legacy"
+        ? legacyIfNotModern(opened)
+        : byProbe(opened))
     // In a fiber of the caller's scope: a stubborn server does not hold up the news, and closing the scope waits for it.
     const greeting = yield* Effect.onError(
       work,

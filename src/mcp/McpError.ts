@@ -71,6 +71,3 @@ export class McpError extends Schema.TaggedError<McpError>("@hanzo/dev/mcp/McpEr
   limit_ms: Schema.optional(Schema.Number),
   sent: Schema.optional(Schema.Boolean)
 }) {}
-
-/** @since 0.1.0 @category models */
-export type McpErrorReason = McpError["reason"]

@@ -42,6 +42,37 @@ describe("eras", () => {
       assert.strictEqual(memory.sent[1]?.context?.version, null)
     }))
 
+  it.scoped("1.2 stdio: a modern server that was slow to start refuses the handshake, is asked again and is modern", () =>
+    Effect.gen(function*() {
+      let asked = 0
+      const memory = Memory.make(({ method }) =>
+        method === "initialize"
+          ? Effect.fail(Memory.rpcError(-32_601))
+          : method !== "server/discover" || asked++ === 0
+          ? undefined
+          : { supportedVersions: ["2026-07-28"], capabilities: {} }
+      )
+      const fiber = yield* Effect.fork(to(memory))
+      yield* settled
+      yield* TestClock.adjust(Duration.seconds(2))
+      assert.strictEqual((yield* Fiber.join(fiber)).era, "modern")
+    }))
+
+  it.scoped("1.2 a legacy server that refuses the handshake is not offered it twice", () =>
+    Effect.gen(function*() {
+      const memory = Memory.make(({ method }) =>
+        method === "initialize"
+          ? Effect.fail(Memory.rpcError(-32_000, undefined, "no licence"))
+          : Effect.fail(Memory.rpcError(-32_601))
+      )
+      for (const era of ["legacy", undefined] as const) {
+        const error = yield* Effect.flip(to(memory, era === undefined ? {} : { era }))
+        assert.strictEqual(error.reason, "rpc")
+        assert.include(error.message, "no licence")
+      }
+      assert.deepStrictEqual(memory.methods(), ["initialize", "server/discover", "server/discover", "initialize"])
+    }))
+
   it.scoped("1.2 a version that is refused: the best of those named, of either era, without falling back blindly", () =>
     Effect.gen(function*() {
       const refusing = (supported: ReadonlyArray<string>) =>

@@ -181,6 +181,17 @@ describe("server 2.4.0, both eras", () => {
       }))
   }
 
+  it.live("1.2 modern: a server that takes longer to start than silence may last", () =>
+    Effect.gen(function*() {
+      const [node, file] = Servers.modern()
+      const slow = `setTimeout(() => import(${JSON.stringify(file)}), 2300)`
+      yield* withServer(Servers.connectTo([node, "-e", slow, "serve"]), (connection) =>
+        Effect.gen(function*() {
+          assert.include(["2026-07-28", "2025-11-25"], connection.version)
+          assert.deepStrictEqual((yield* connection.callTool("add", { a: 1, b: 2 })).structured_content, { sum: 3 })
+        }))
+    }))
+
   it.live("1.2 modern: at most 10 rounds", () =>
     withServer(Servers.connectTo(Servers.modern()), (connection) =>
       Effect.gen(function*() {

@@ -426,6 +426,42 @@ describe("JsonRpcPeer", () => {
       assert.deepStrictEqual(noise, ["Server listening", "{broken"])
     }))
 
+  it.scoped.prop("1.3 whatever comes in, the peer goes on", [
+    FastCheck.array(
+      FastCheck.oneof(
+        FastCheck.jsonValue(),
+        FastCheck.record({
+          jsonrpc: FastCheck.constantFrom("2.0", "1.0"),
+          id: FastCheck.oneof(FastCheck.nat(3), FastCheck.constantFrom("1", "x", null, -1, 1.5, true)),
+          method: FastCheck.constantFrom("m", "__proto__", 7, null),
+          params: FastCheck.jsonValue(),
+          result: FastCheck.jsonValue(),
+          error: FastCheck.oneof(
+            FastCheck.jsonValue(),
+            FastCheck.record({ code: FastCheck.integer(), message: FastCheck.string() })
+          )
+        }, { requiredKeys: [] })
+      ),
+      { maxLength: 20 }
+    )
+  ], ([noise]) =>
+    Effect.gen(function*() {
+      const { peer, wire } = yield* setUp({
+        onRequest: ({ method }) => method === "m" ? Effect.succeed({}) : Effect.die("no")
+      })
+      // The first three calls may get any answer; the fourth one gets its own.
+      const calls = yield* Effect.forEach([1, 2, 3], () => Effect.fork(Effect.exit(peer.request("m"))))
+      yield* wire.sent
+      yield* wire.sent
+      yield* wire.sent
+      yield* wire.say(...noise.flatMap((value) => JsonRpc.parse(JSON.stringify(value)).items))
+      const last = yield* Effect.fork(peer.request("last"))
+      yield* Wire.settled
+      yield* wire.say(JsonRpc.success(4, "mine"))
+      assert.strictEqual(yield* Fiber.join(last), "mine")
+      for (const call of calls) yield* Fiber.interrupt(call)
+    }).pipe(Effect.provide(Logger.remove(Logger.defaultLogger))))
+
   it.scoped("1.3 over bytes: a message too large ends the connection after what came before it", () =>
     Effect.gen(function*() {
       const heard: Array<string> = []

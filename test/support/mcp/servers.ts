@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as fs from "node:fs"
+import { createRequire } from "node:module"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
@@ -12,7 +13,7 @@ import { AppendLog } from "../../../src/platform/AppendLog.ts"
 import { Processes } from "../../../src/platform/Processes.ts"
 
 const here = path.dirname(fileURLToPath(import.meta.url))
-const modules = path.resolve(here, "../../../node_modules/@modelcontextprotocol")
+const require = createRequire(import.meta.url)
 
 const node = (
   file: string,
@@ -22,10 +23,10 @@ const node = (
 export const fake = (options: object = {}) => node(path.join(here, "fake.mjs"), JSON.stringify(options))
 export const legacy = (version: string) => node(path.join(here, "legacy.mjs"), version)
 export const modern = (opening: "serve" | "reject" = "serve") => node(path.join(here, "modern.mjs"), opening)
-export const everything = node(path.join(modules, "server-everything/dist/index.js"), "stdio")
+export const everything = node(require.resolve("@modelcontextprotocol/server-everything/dist/index.js"), "stdio")
 export const filesystem = (...roots: ReadonlyArray<string>) =>
-  node(path.join(modules, "server-filesystem/dist/index.js"), ...roots)
-export const memory = node(path.join(modules, "server-memory/dist/index.js"))
+  node(require.resolve("@modelcontextprotocol/server-filesystem/dist/index.js"), ...roots)
+export const memory = node(require.resolve("@modelcontextprotocol/server-memory/dist/index.js"))
 
 export const scratch = Effect.acquireRelease(
   Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "mcp-"))),
