@@ -8,6 +8,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -146,6 +147,28 @@ const open = (
       scope
     )
 
+    // One message at a time, held until the pipe has it even if its sender gives up: a server that reads no more
+    // costs the memory of one message, not of all that was meant for it.
+    const turn = yield* Effect.makeSemaphore(1)
+    const write = (bytes: Uint8Array): Effect.Effect<void, McpError> =>
+      Effect.uninterruptibleMask((restore) =>
+        restore(turn.take(1)).pipe(
+          Effect.zipRight(Effect.forkIn(
+            Effect.ensuring(Effect.interruptible(running.write(bytes)), turn.release(1)),
+            scope
+          )),
+          Effect.flatMap((fiber) => restore(Fiber.join(fiber))),
+          Effect.mapError(() =>
+            new McpError({
+              reason: "closed",
+              server,
+              sent: false,
+              message: `the MCP server ${server} no longer reads its stdin`
+            })
+          )
+        )
+      )
+
     const max = definition.max_message_bytes ?? defaultMaxMessageBytes
     let noisy = false
     const ended: Effect.Effect<McpError> = Effect.gen(function*() {
@@ -167,14 +190,7 @@ const open = (
 
     const duplex = StreamDuplex.make<McpError>({
       incoming: running.stdout,
-      write: (bytes) =>
-        Effect.mapError(running.write(bytes), () =>
-          new McpError({
-            reason: "closed",
-            server,
-            sent: false,
-            message: `the MCP server ${server} no longer reads its stdin`
-          })),
+      write,
       framing: LineFraming.make({ max_message_bytes: max }),
       encode: LineFraming.encode,
       onFault: (fault) =>

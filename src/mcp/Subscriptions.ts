@@ -6,7 +6,6 @@
  * @since 0.1.0
  */
 import * as Deferred from "effect/Deferred"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
@@ -116,14 +115,17 @@ export const make = (
       const old = listener
       const fiber = yield* Effect.forkIn(Effect.interruptible(listen(filter(), first)), scope)
       const limit_ms = session.limits.list_timeout_ms
-      return yield* Deferred.await(first).pipe(
-        Effect.timeoutFail({
-          duration: Duration.millis(limit_ms),
-          onTimeout: () =>
-            session.error("list_timeout", `no acknowledgement of subscriptions/listen within ${limit_ms} ms`, {
-              limit_ms
-            })
-        }),
+      return yield* Effect.raceFirst(
+        Deferred.await(first),
+        Effect.zipRight(
+          sleep(limit_ms),
+          Effect.fail(session.error(
+            "list_timeout",
+            `no acknowledgement of subscriptions/listen within ${limit_ms} ms`,
+            { limit_ms }
+          ))
+        )
+      ).pipe(
         Effect.tap(() =>
           Effect.suspend(() => {
             listener = fiber

@@ -6,6 +6,7 @@
 import * as Cause from "effect/Cause"
 import type * as Chunk from "effect/Chunk"
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -26,12 +27,16 @@ import { deadline, Pending, type PendingRequest } from "./Pending.ts"
 const defaultMaxInbound = 256
 /** Of each kind; a peer that errs a thousand times a second does not fill the log. */
 const maxWarnings = 20
+/** How long the news that a request was given up may wait for the wire. */
+const cancelPatience = Duration.seconds(30)
 
 /** A request of theirs at work. */
 interface Work {
   readonly id: JsonRpc.JsonRpcId
   fiber: Fiber.RuntimeFiber<void> | undefined
   cancelled: boolean
+  /** Its handler is done: too late to cancel. */
+  answering: boolean
 }
 
 /** `1` and `"1"` are two ids. */
@@ -118,13 +123,13 @@ export const make = <E, C = undefined>(
           )
         )
       }
-      const work: Work = { id: request.id, fiber: undefined, cancelled: false }
+      const work: Work = { id: request.id, fiber: undefined, cancelled: false, answering: false }
       inbound.set(key, work)
       const handled = Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(
           Effect.exit(restore(Effect.suspend(() => handlers.onRequest(request, { on })))),
           (exit) => {
-            if (inbound.get(key) === work) inbound.delete(key)
+            work.answering = true
             if (ended !== null) return Effect.void
             if (work.cancelled) {
               const told = options.cancelled_answer ?? null
@@ -146,6 +151,9 @@ export const make = <E, C = undefined>(
             ))
           }
         )
+      ).pipe(
+        // It counts until its answer is on its way: who asks without reading is bounded too.
+        Effect.ensuring(Effect.sync(() => inbound.get(key) === work && inbound.delete(key)))
       )
       return Effect.map(Effect.forkIn(handled, scope), (fiber) => {
         work.fiber = fiber
@@ -242,7 +250,11 @@ export const make = <E, C = undefined>(
         // In a fiber of its own: who gives up does not wait for the wire.
         return Effect.asVoid(
           Effect.forkIn(
-            Effect.interruptible(Effect.ignore(send(JsonRpc.notification(told.method, told.params), told.context))),
+            Effect.interruptible(
+              Effect.ignore(
+                Effect.timeout(send(JsonRpc.notification(told.method, told.params), told.context), cancelPatience)
+              )
+            ),
             scope
           )
         )
@@ -295,7 +307,7 @@ export const make = <E, C = undefined>(
       cancelInbound: (id) =>
         Effect.suspend(() => {
           const work = inbound.get(keyOf(id))
-          if (work === undefined) return Effect.void
+          if (work === undefined || work.answering) return Effect.void
           work.cancelled = true
           return work.fiber === undefined ? Effect.void : Fiber.interruptFork(work.fiber)
         }),

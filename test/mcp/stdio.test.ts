@@ -311,6 +311,15 @@ describe("limits and cancellation", () => {
         assert.strictEqual(connection.calls().length, 3)
         for (const fiber of blocked) yield* Fiber.interrupt(fiber)
         assert.deepStrictEqual(connection.calls(), [])
+        // What is given up does not pile up either.
+        const before = process.memoryUsage()
+        for (let i = 0; i < 200; i++) {
+          const fiber = yield* Effect.fork(connection.callTool("echo", { text: "x".repeat(1_000_000) }))
+          yield* Effect.repeat(Effect.yieldNow(), { until: () => connection.calls().length === 1 })
+          yield* Fiber.interrupt(fiber)
+        }
+        const { arrayBuffers } = process.memoryUsage()
+        assert.isBelow(arrayBuffers - before.arrayBuffers, 100_000_000)
       })))
 })
 

@@ -350,6 +350,27 @@ describe("JsonRpcPeer", () => {
       assert.deepStrictEqual(yield* wire.rest, [])
     }))
 
+  it.scoped("bounded: who asks without reading the answers is read no further", () =>
+    Effect.gen(function*() {
+      const wire = yield* Wire.make<Lost>()
+      let handled = 0
+      let sends = 0
+      yield* Peer.make<Lost>(
+        {
+          incoming: wire.duplex.incoming,
+          send: () => Effect.suspend(() => (sends++, Effect.never))
+        },
+        { ...silent, onRequest: () => Effect.sync(() => handled++) },
+        { ...options, max_inbound: 8 }
+      )
+      for (let i = 0; i < 100; i++) {
+        yield* wire.say(...Array.from({ length: 10 }, (_, n) => JsonRpc.request(i * 10 + n, "m")))
+      }
+      yield* Wire.settled
+      assert.strictEqual(handled, 8)
+      assert.strictEqual(sends, 9)
+    }))
+
   it.scoped("an exchange of its own: giving up closes it, its failure fails the request, its end does not", () =>
     Effect.gen(function*() {
       const wire = yield* Wire.make<Lost>()
