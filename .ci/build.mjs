@@ -46,10 +46,10 @@ const bundle = {
     "web-tree-sitter": join(root, "node_modules", "web-tree-sitter", "web-tree-sitter.cjs")
   },
   supported: { "dynamic-import": false },
-  banner: { js: "const __module_url = require(\"node:url\").pathToFileURL(__filename).href;" },
   plugins: [builtins],
   logLevel: "warning"
 }
+const moduleUrl = "const __module_url = require(\"node:url\").pathToFileURL(__filename).href;"
 const define = {
   __HANZO_VERSION__: JSON.stringify(version),
   "import.meta.url": "__module_url",
@@ -58,11 +58,19 @@ const define = {
 await Promise.all([
   esbuild.build({
     ...bundle,
+    banner: { js: moduleUrl },
     entryPoints: { "hanzo-dev": "src/main.ts" },
     external: [...bundle.external, "./cli/Main.ts"],
     define: { ...define, __HANZO_COMMANDS__: "\"commands.js\"" }
   }),
-  esbuild.build({ ...bundle, entryPoints: { commands: "src/cli/Main.ts" }, define })
+  // A function of what src/platform/CompiledModule.ts gives it.
+  esbuild.build({
+    ...bundle,
+    banner: { js: `(function (exports, require, module, __filename, __dirname, performance) {${moduleUrl}` },
+    footer: { js: "})" },
+    entryPoints: { commands: "src/cli/Main.ts" },
+    define
+  })
 ])
 // They are read one byte a character. esbuild escapes what is not ASCII in texts, not in regular expressions.
 for (const file of ["hanzo-dev.js", "commands.js"]) {

@@ -16,7 +16,9 @@ const isClass = (value) =>
 /** A name that nobody imports is dropped from the bundle. */
 const contents = (name) => {
   const module = require(`node:${name}`)
-  const names = Object.keys(module).filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && key !== "default")
+  // A name behind a getter (`fs.promises`) loads another module when it is read; whoever needs that one imports it.
+  const plain = (key) => late.has(name) || Object.getOwnPropertyDescriptor(module, key)?.get === undefined
+  const names = Object.keys(module).filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && key !== "default" && plain(key))
   const later = (key) => {
     if (!late.has(name)) return false
     const value = Object.getOwnPropertyDescriptor(module, key)?.value

@@ -8,7 +8,6 @@
  * @since 0.1.0
  */
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
-import { createRequire } from "node:module"
 import { homedir } from "node:os"
 import * as path from "node:path"
 import * as v8 from "node:v8"
@@ -54,7 +53,13 @@ const write = (file: string, data: Buffer): void => {
 const begun = process.hrtime.bigint()
 const clock = { now: (): number => Number(process.hrtime.bigint() - begun) / 1e6 }
 
-/** The module's exports. `file` lies beside the running program; its text is ASCII. @since 0.1.0 @category constructors */
+/**
+ * The module's exports. `file` lies beside the running program; its text is ASCII and one function, of what a CommonJS
+ * module is given and a clock.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
 export const load = (file: string): unknown => {
   // The shell grammar is one large WebAssembly function. Optimising it takes a third of a second of a processor and 25 MB
   // to save microseconds a line. Set first: flags are a part of what a code cache must fit.
@@ -78,13 +83,7 @@ export const load = (file: string): unknown => {
     )
   const wanted = mode()
   const cachedData = wanted === "off" ? undefined : read(built) ?? (wanted === "build" ? undefined : read(user()))
-  const script = new vm.Script(
-    `(function (exports, require, module, __filename, __dirname, performance) {${source}\n})`,
-    {
-      filename: at,
-      ...(cachedData === undefined ? {} : { cachedData })
-    }
-  )
+  const script = new vm.Script(source, { filename: at, ...(cachedData === undefined ? {} : { cachedData }) })
   if (wanted === "build" || (wanted !== "off" && (cachedData === undefined || script.cachedDataRejected === true))) {
     // At the end, when the functions that were used are compiled and belong to the cache too.
     process.once("exit", () => write(wanted === "build" ? built : user(), script.createCachedData()))
@@ -95,7 +94,7 @@ export const load = (file: string): unknown => {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   try {
-    run(module.exports, createRequire(at), module, at, __dirname, clock)
+    run(module.exports, require, module, at, __dirname, clock)
   } finally {
     Error.stackTraceLimit = stackTraceLimit
   }

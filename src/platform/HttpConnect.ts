@@ -19,9 +19,11 @@ interface NodeModules {
   /** Loaded for https targets and proxies only. */
   readonly https: typeof NodeHttps
   readonly net: typeof NodeNet
-  readonly dns: typeof NodeDns
   readonly tls: typeof NodeTls
 }
+
+/** An address that is a number needs no name server; the module of them takes a millisecond to start. */
+const dns = (): typeof NodeDns => process.getBuiltinModule("node:dns")
 
 /** A module once it is needed; interruption of the first to ask does not spoil it for the next. */
 const lazily = <A>(load: () => Promise<A>): Effect.Effect<A> => {
@@ -33,14 +35,10 @@ const lazily = <A>(load: () => Promise<A>): Effect.Effect<A> => {
   )
 }
 
-type Plain = Pick<NodeModules, "http" | "net" | "dns">
+type Plain = Pick<NodeModules, "http" | "net">
 
 const loadPlain: Effect.Effect<Plain> = lazily(() =>
-  Promise.all([import("node:http"), import("node:net"), import("node:dns")]).then(([http, net, dns]) => ({
-    http,
-    net,
-    dns
-  }))
+  Promise.all([import("node:http"), import("node:net")]).then(([http, net]) => ({ http, net }))
 )
 
 const loadSecure: Effect.Effect<Pick<NodeModules, "https" | "tls">> = lazily(() =>
@@ -75,13 +73,13 @@ export const plainAddress = (address: string): string => {
  * A resolver that hands on approved addresses only. The connection goes to one of them, so that a second answer of the
  * name server cannot slip in between check and use.
  */
-const approvedLookup = (dns: typeof NodeDns, allow: (address: string) => boolean): NodeNet.LookupFunction =>
+const approvedLookup = (allow: (address: string) => boolean): NodeNet.LookupFunction =>
 (
   hostname,
   options,
   callback
 ) => {
-  dns.lookup(hostname, { ...options, all: true }, (error, addresses) => {
+  dns().lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error !== null) return callback(error, [])
     const approved = addresses.filter((entry) => allow(plainAddress(entry.address)))
     const first = approved[0]
@@ -92,9 +90,9 @@ const approvedLookup = (dns: typeof NodeDns, allow: (address: string) => boolean
 }
 
 /** All addresses of a name, for a check ahead of a proxy. */
-const addressesOf = (dns: typeof NodeDns, host: string): Effect.Effect<ReadonlyArray<string>> =>
+const addressesOf = (host: string): Effect.Effect<ReadonlyArray<string>> =>
   Effect.async((resume) => {
-    dns.lookup(host, { all: true }, (error, addresses) => {
+    dns().lookup(host, { all: true }, (error, addresses) => {
       resume(Effect.succeed(error === null ? addresses.map((entry) => plainAddress(entry.address)) : []))
     })
   })
@@ -194,7 +192,7 @@ export const makeConnector = (proxies: ProxySettings): Connector => {
     // Without a proxy the look-up of the connection itself is what checks.
     if (!proxied) return Effect.succeed(true)
     return Effect.map(
-      addressesOf(plain.dns, host),
+      addressesOf(host),
       (addresses) => addresses.length > 0 && addresses.every((address) => allowAddress(address))
     )
   }
@@ -237,7 +235,7 @@ export const makeConnector = (proxies: ProxySettings): Connector => {
           const options: NodeHttps.RequestOptions = proxy === null
             ? {
               ...target,
-              ...(allowAddress === undefined ? {} : { lookup: approvedLookup(plain.dns, allowAddress) })
+              ...(allowAddress === undefined ? {} : { lookup: approvedLookup(allowAddress) })
             }
             : { ...base, host: hostOf(proxy), port: portOf(proxy), path: url.origin + path, headers }
           const authorization = proxy === null ? null : proxyAuthorization(proxy)

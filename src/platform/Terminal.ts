@@ -10,7 +10,7 @@ import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { fstatSync } from "node:fs"
+import { fstatSync, statSync } from "node:fs"
 import type * as Readline from "node:readline"
 import { isatty } from "node:tty"
 import * as Layers from "../domain/Layers.ts"
@@ -112,6 +112,16 @@ const kindOf = (): StdinKind => {
   }
 }
 
+/** Nothing is ever read from there, so the stream for it need not be made. */
+const isNullDevice = (): boolean => {
+  try {
+    const info = fstatSync(0)
+    return info.isCharacterDevice() && info.rdev === statSync("/dev/null").rdev
+  } catch {
+    return false
+  }
+}
+
 const readError = (error: unknown): TerminalError => new TerminalError({ reason: "read", message: describe(error) })
 
 /** Waits until stdin has a byte or has ended. */
@@ -131,6 +141,7 @@ const firstByte: Effect.Effect<void> = Effect.async((resume) => {
 
 const collect = (max_bytes: number): Effect.Effect<string, TerminalError> =>
   Effect.async((resume) => {
+    if (isNullDevice()) return resume(Effect.succeed(""))
     const stdin = process.stdin
     const chunks: Array<Uint8Array> = []
     let size = 0

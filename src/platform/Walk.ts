@@ -10,6 +10,7 @@
 import * as Effect from "effect/Effect"
 import ignore, { type Ignore } from "ignore"
 import * as fs from "node:fs"
+import { lstat, readFile } from "node:fs/promises"
 import * as path from "node:path"
 import { type FileError, fromCause } from "./FileError.ts"
 
@@ -54,7 +55,7 @@ const isIgnored = (chain: Chain, at: string, is_directory: boolean): boolean => 
 
 const rulesOf = async (directory: string): Promise<Chain> => {
   try {
-    const text = await fs.promises.readFile(path.join(directory, ".gitignore"), "utf8")
+    const text = await readFile(path.join(directory, ".gitignore"), "utf8")
     const rules = ignore({ ignorecase: false }).add(text.replace(/^\uFEFF/u, ""))
     // A pattern that cannot be compiled throws at its first use; such a file is left out.
     rules.test("probe")
@@ -66,7 +67,7 @@ const rulesOf = async (directory: string): Promise<Chain> => {
 
 const exists = async (at: string): Promise<boolean> => {
   try {
-    await fs.promises.lstat(at)
+    await lstat(at)
     return true
   } catch {
     return false
@@ -75,7 +76,7 @@ const exists = async (at: string): Promise<boolean> => {
 
 const isLink = async (at: string): Promise<boolean> => {
   try {
-    return (await fs.promises.lstat(at)).isSymbolicLink()
+    return (await lstat(at)).isSymbolicLink()
   } catch {
     return true
   }

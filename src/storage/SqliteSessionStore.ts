@@ -14,7 +14,6 @@ import type { ParseError } from "effect/ParseResult"
 import type { ReasoningPart } from "../domain/Message.ts"
 import { ProcessIdentity, type ProcessIdentityService } from "../platform/ProcessIdentity.ts"
 import * as Sqlite from "../platform/Sqlite.ts"
-import * as EntryRows from "./EntryRows.ts"
 import { joined } from "./History.ts"
 import { migrate, newest } from "./Migrations.ts"
 import { query } from "./Query.ts"
@@ -40,6 +39,9 @@ const decoded = <A>(
         `Move the file away to begin anew, or repair the row`
     })
   )
+
+/** What reads rows back is not needed by a session that begins. */
+const entryRows = Effect.promise(() => import("./EntryRows.ts"))
 
 /** Appends in the transaction of the caller. */
 const appendEntries = (sql: SqlClient, session_id: string, entries: ReadonlyArray<Entry>, now: number) =>
@@ -136,12 +138,13 @@ const appendEntries = (sql: SqlClient, session_id: string, entries: ReadonlyArra
 const reasoningIn = (
   rows: ReadonlyArray<{ readonly message: string }>
 ): Effect.Effect<ReadonlyArray<ReasoningPart>, StorageError> =>
-  Effect.map(
-    Effect.forEach(rows, (row) =>
-      decoded("the session database", "message_details", EntryRows.decodeMessage(row.message))),
-    (messages) =>
-      messages.flatMap(Rows.reasoningOf)
-  )
+  rows.length === 0
+    ? Effect.succeed([])
+    : Effect.flatMap(entryRows, ({ decodeMessage }) =>
+      Effect.map(
+        Effect.forEach(rows, (row) => decoded("the session database", "message_details", decodeMessage(row.message))),
+        (messages) => messages.flatMap(Rows.reasoningOf)
+      ))
 
 /** Withdraws in the transaction of the caller: rows are marked, counters and preview computed anew. */
 const withdrawEntries = (sql: SqlClient, session_id: string, keys: ReadonlyArray<string>) =>
@@ -226,8 +229,12 @@ export const make = (
           `SELECT ${Rows.entryColumns} FROM message_details WHERE session_id = ? ORDER BY message_id`,
           [id]
         )
-        if (rows.length === 0) yield* required(id)
-        return (yield* decoded(path, "message_details", EntryRows.decodeEntries(rows))).map(EntryRows.entryOf)
+        if (rows.length === 0) {
+          yield* required(id)
+          return []
+        }
+        const { decodeEntries, entryOf } = yield* entryRows
+        return (yield* decoded(path, "message_details", decodeEntries(rows))).map(entryOf)
       })
 
     const records = yield* RunRecords.make(sql, identity)
