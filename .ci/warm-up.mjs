@@ -8,29 +8,18 @@ import { join } from "node:path"
 const sse = (...chunks) => [...chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`), "data: [DONE]\n\n"].join("")
 const choice = (delta, finish_reason = null) => ({ id: "w", model: "w", choices: [{ index: 0, delta, finish_reason }] })
 const usage = { choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } }
-const toolTurn = sse(
-  choice({
-    role: "assistant",
-    tool_calls: [{
-      index: 0,
-      id: "c1",
-      type: "function",
-      function: { name: "bash", arguments: "{\"command\":\"true\"}" }
-    }]
-  }),
-  choice({}, "tool_calls"),
-  usage
-)
 const textTurn = sse(choice({ role: "assistant", content: "ok" }), choice({}, "stop"), usage)
 
-/** Two runs: the second adds what the first, which had no cache to start from, compiled late. Failing is no failure of the build. */
+/**
+ * One answer without tools: whatever else is in the cache is read by every start, and compiled in a moment by those that
+ * need it. Failing is no failure of the build.
+ */
 export const warmUp = async (program) => {
   const home = mkdtempSync(join(tmpdir(), "hanzo-build-"))
-  let requests = 0
   const server = createServer((request, response) => {
     request.resume().on("end", () => {
       response.writeHead(200, { "content-type": "text/event-stream" })
-      response.end(requests++ % 2 === 0 ? toolTurn : textTurn)
+      response.end(textTurn)
     })
   })
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve))
@@ -41,7 +30,6 @@ export const warmUp = async (program) => {
     JSON.stringify({
       model: "warm/up",
       providers: { warm: { protocol: "chat", base_url: `http://127.0.0.1:${server.address().port}/v1` } },
-      permissions: { bash: "allow" }
     })
   )
   const run = () =>

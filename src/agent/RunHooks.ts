@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
-import type { HookSubject } from "../hooks/HookInput.ts"
+import type { HookSubject } from "../hooks/HookSubject.ts"
 import type { HooksService } from "../hooks/Hooks.ts"
 
 /** What hooks say to a prompt; `context` goes to the model with it. @since 0.1.0 @category models */

@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { TaggedError } from "../domain/TaggedError.ts"
 import { Agent } from "../agent/Agent.ts"
 import type { AgentEvent } from "../domain/AgentEvent.ts"
 import { isTerminal } from "../domain/RunEnd.ts"
@@ -23,10 +24,10 @@ import { countOf, scenario, settings, testCommand } from "./demo/Repair.ts"
 import { layerProcess, layerWorkspace } from "./Runtime.ts"
 
 /** The demo could not be set up; what the agent does wrong is in the report. @since 0.1.0 @category errors */
-export class DemoError extends Schema.TaggedError<DemoError>("@hanzo/dev/app/DemoError")("DemoError", {
+export class DemoError extends TaggedError("@hanzo/dev/app/DemoError")("DemoError", () => ({
   reason: Schema.Literal("set_up", "run"),
   message: Schema.String
-}) {}
+})) {}
 
 /** @since 0.1.0 @category models */
 export interface DemoReport {

@@ -8,18 +8,17 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 import * as Layers from "../domain/Layers.ts"
 import { Workspace, type WorkspaceService } from "../domain/Workspace.ts"
 import { Dirs } from "../platform/Dirs.ts"
 import { Environment } from "../platform/Environment.ts"
 
 /** Exit code 2: the directory is not there or is no directory. @since 0.1.0 @category errors */
-export class WorkspaceError
-  extends Schema.TaggedError<WorkspaceError>("@hanzo/dev/app/WorkspaceError")("WorkspaceError", {
-    reason: Schema.Literal("not_found", "not_a_directory"),
-    message: Schema.String
-  })
-{}
+export class WorkspaceError extends TaggedError("@hanzo/dev/app/WorkspaceError")("WorkspaceError", () => ({
+  reason: Schema.Literal("not_found", "not_a_directory"),
+  message: Schema.String
+})) {}
 
 /** `directory` is what `-C` said. Both paths of the answer are canonical. @since 0.1.0 @category constructors */
 export const locate = (

@@ -4,13 +4,14 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 import { ExitCode } from "../domain/Failure.ts"
 
 /** @since 0.1.0 @category errors */
-export class CliExit extends Schema.TaggedError<CliExit>("@hanzo/dev/cli/CliExit")("CliExit", {
+export class CliExit extends TaggedError("@hanzo/dev/cli/CliExit")("CliExit", () => ({
   exit_code: Schema.Number,
   lines: Schema.Array(Schema.String)
-}) {
+})) {
   override get message(): string {
     return this.lines.join("\n")
   }

@@ -9,6 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 import * as Layers from "../domain/Layers.ts"
 import type { PermissionRule } from "../domain/Permission.ts"
 import type { Dirs } from "../platform/Dirs.ts"
@@ -32,13 +33,10 @@ import { Trust } from "./Trust.ts"
  * @since 0.1.0
  * @category errors
  */
-export class AllowAlwaysError extends Schema.TaggedError<AllowAlwaysError>("@hanzo/dev/config/AllowAlwaysError")(
-  "AllowAlwaysError",
-  {
-    reason: Schema.Literal("no_workspace", "not_allow", "untrusted", "failed"),
-    message: Schema.String
-  }
-) {}
+export class AllowAlwaysError extends TaggedError("@hanzo/dev/config/AllowAlwaysError")("AllowAlwaysError", () => ({
+  reason: Schema.Literal("no_workspace", "not_allow", "untrusted", "failed"),
+  message: Schema.String
+})) {}
 
 /** @since 0.1.0 @category models */
 export interface AllowAlwaysService {

@@ -22,23 +22,43 @@ const port = Schema.Number.pipe(Schema.int(), Schema.between(1, 65_535)).annotat
   description: "a port number, 1 to 65535"
 })
 
+const name = Schema.NonEmptyString.annotations({ description: "a text that is not empty" })
+
+const texts = Schema.Array(Schema.String)
+
+const textByName = Schema.Record({ key: Schema.String, value: Schema.String })
+
+/** What may be absent: one schema for each kind, since making them all anew is most of what loading this module takes. */
+const maybe = {
+  text: Schema.optional(Schema.String),
+  flag: Schema.optional(Schema.Boolean),
+  count: Schema.optional(count),
+  positive: Schema.optional(positive),
+  dollars: Schema.optional(dollars),
+  port: Schema.optional(port),
+  name: Schema.optional(name),
+  texts: Schema.optional(texts),
+  textByName: Schema.optional(textByName),
+  object: Schema.optional(JsonObject)
+}
+
 /** US dollars for a million tokens. @since 0.1.0 @category schemas */
 export const Price = Schema.Struct({
   input: dollars,
   output: dollars,
-  cache_read: Schema.optional(dollars),
-  cache_write: Schema.optional(dollars)
+  cache_read: maybe.dollars,
+  cache_write: maybe.dollars
 })
 /** @since 0.1.0 @category models */
 export type Price = typeof Price.Type
 
 /** @since 0.1.0 @category schemas */
 export const ModelConfig = Schema.Struct({
-  context_window: Schema.optional(positive),
-  max_output_tokens: Schema.optional(positive),
+  context_window: maybe.positive,
+  max_output_tokens: maybe.positive,
   price: Schema.optional(Price),
-  reasoning: Schema.optional(Schema.Boolean),
-  images: Schema.optional(Schema.Boolean)
+  reasoning: maybe.flag,
+  images: maybe.flag
 })
 /** @since 0.1.0 @category models */
 export type ModelConfig = typeof ModelConfig.Type
@@ -46,20 +66,20 @@ export type ModelConfig = typeof ModelConfig.Type
 /** Limits are milliseconds, 0 = off. `root: "exact"` appends endpoints directly to `base_url`. @since 0.1.0 @category schemas */
 export const ProviderConfig = Schema.Struct({
   protocol: Schema.optional(Schema.Literal("anthropic", "responses", "chat")),
-  base_url: Schema.optional(Schema.String),
+  base_url: maybe.text,
   root: Schema.optional(Schema.Literal("auto", "exact")),
-  api_key: Schema.optional(Schema.String),
-  api_key_env: Schema.optional(Schema.String),
-  headers: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.String })),
+  api_key: maybe.text,
+  api_key_env: maybe.text,
+  headers: maybe.textByName,
   models: Schema.optional(Schema.Record({ key: Schema.String, value: ModelConfig })),
   effort: Schema.optional(Schema.Literal("none", "minimal", "low", "medium", "high", "xhigh", "max")),
-  connect_ms: Schema.optional(count),
-  headers_ms: Schema.optional(count),
-  idle_ms: Schema.optional(count),
-  max_retries: Schema.optional(count),
-  retry_base_ms: Schema.optional(count),
-  retry_max_ms: Schema.optional(count),
-  retry_after_cap_ms: Schema.optional(count)
+  connect_ms: maybe.count,
+  headers_ms: maybe.count,
+  idle_ms: maybe.count,
+  max_retries: maybe.count,
+  retry_base_ms: maybe.count,
+  retry_max_ms: maybe.count,
+  retry_after_cap_ms: maybe.count
 })
 /** @since 0.1.0 @category models */
 export type ProviderConfig = typeof ProviderConfig.Type
@@ -81,13 +101,13 @@ export type IsolationMode = typeof IsolationMode.Type
  */
 export const SandboxConfig = Schema.Struct({
   mode: Schema.optional(Schema.Literal("off", "workspace", "allowlist", "workspace-only", "allow-list")),
-  allowed_paths: Schema.optional(Schema.Array(Schema.String)),
+  allowed_paths: maybe.texts,
   network: Schema.optional(
     Schema.Union(Schema.Literal("on", "off"), Schema.Struct({ allow: Schema.Array(Schema.String) }))
   ),
-  private_tmp: Schema.optional(Schema.Boolean),
-  require_enforcement: Schema.optional(Schema.Boolean),
-  deny_hard_linked_writes: Schema.optional(Schema.Boolean)
+  private_tmp: maybe.flag,
+  require_enforcement: maybe.flag,
+  deny_hard_linked_writes: maybe.flag
 })
 /** @since 0.1.0 @category models */
 export type SandboxConfig = typeof SandboxConfig.Type
@@ -117,7 +137,7 @@ export const HookConfig = Schema.Struct({
   command: Schema.String.pipe(Schema.pattern(/\S/u)).annotations({
     description: "a command line for /bin/sh, not blank"
   }),
-  tool_pattern: Schema.optional(Schema.String),
+  tool_pattern: maybe.text,
   timeout_ms: Schema.optional(
     Schema.Number.pipe(Schema.int(), Schema.between(1, 600_000)).annotations({
       description: "a whole number of milliseconds from 1 to 600000"
@@ -126,12 +146,6 @@ export const HookConfig = Schema.Struct({
 })
 /** @since 0.1.0 @category models */
 export type HookConfig = typeof HookConfig.Type
-
-const name = Schema.NonEmptyString.annotations({ description: "a text that is not empty" })
-
-const texts = Schema.Array(Schema.String)
-
-const textByName = Schema.Record({ key: Schema.String, value: Schema.String })
 
 /** A program, alone or with its first arguments; never split at blanks (reading 1.1). @since 0.1.0 @category schemas */
 export const ServerCommand = Schema.Union(
@@ -153,31 +167,31 @@ export type ServerCommand = typeof ServerCommand.Type
 export const McpServerConfig = Schema.Struct({
   type: Schema.optional(Schema.Literal("stdio", "http", "sse")),
   command: Schema.optional(ServerCommand),
-  args: Schema.optional(texts),
-  env: Schema.optional(textByName),
-  cwd: Schema.optional(name),
-  url: Schema.optional(name),
-  headers: Schema.optional(textByName),
+  args: maybe.texts,
+  env: maybe.textByName,
+  cwd: maybe.name,
+  url: maybe.name,
+  headers: maybe.textByName,
   oauth: Schema.optional(Schema.Struct({
-    client_id: Schema.optional(name),
-    client_secret_env: Schema.optional(name),
-    client_metadata_url: Schema.optional(name),
-    scopes: Schema.optional(texts),
-    callback_port: Schema.optional(port)
+    client_id: maybe.name,
+    client_secret_env: maybe.name,
+    client_metadata_url: maybe.name,
+    scopes: maybe.texts,
+    callback_port: maybe.port
   })),
   protocol: Schema.optional(Schema.Literal("auto", "legacy", "2026-07-28")),
-  disabled: Schema.optional(Schema.Boolean),
-  required: Schema.optional(Schema.Boolean),
-  include_tools: Schema.optional(texts),
-  exclude_tools: Schema.optional(texts),
-  tool_names: Schema.optional(textByName),
-  connect_timeout_ms: Schema.optional(positive),
-  list_timeout_ms: Schema.optional(positive),
-  call_timeout_ms: Schema.optional(positive),
-  call_max_ms: Schema.optional(positive),
-  max_message_bytes: Schema.optional(positive),
-  trust_annotations: Schema.optional(Schema.Boolean),
-  sandbox: Schema.optional(Schema.Boolean)
+  disabled: maybe.flag,
+  required: maybe.flag,
+  include_tools: maybe.texts,
+  exclude_tools: maybe.texts,
+  tool_names: maybe.textByName,
+  connect_timeout_ms: maybe.positive,
+  list_timeout_ms: maybe.positive,
+  call_timeout_ms: maybe.positive,
+  call_max_ms: maybe.positive,
+  max_message_bytes: maybe.positive,
+  trust_annotations: maybe.flag,
+  sandbox: maybe.flag
 })
 /** @since 0.1.0 @category models */
 export type McpServerConfig = typeof McpServerConfig.Type
@@ -190,16 +204,16 @@ export type McpServerConfig = typeof McpServerConfig.Type
  */
 export const LspServerConfig = Schema.Struct({
   command: Schema.optional(ServerCommand),
-  args: Schema.optional(texts),
-  env: Schema.optional(textByName),
-  extensions: Schema.optional(texts),
-  language_ids: Schema.optional(textByName),
-  root_markers: Schema.optional(texts),
-  initialization_options: Schema.optional(JsonObject),
-  settings: Schema.optional(JsonObject),
-  disabled: Schema.optional(Schema.Boolean),
-  initialize_timeout_ms: Schema.optional(positive),
-  request_timeout_ms: Schema.optional(positive)
+  args: maybe.texts,
+  env: maybe.textByName,
+  extensions: maybe.texts,
+  language_ids: maybe.textByName,
+  root_markers: maybe.texts,
+  initialization_options: maybe.object,
+  settings: maybe.object,
+  disabled: maybe.flag,
+  initialize_timeout_ms: maybe.positive,
+  request_timeout_ms: maybe.positive
 })
 /** @since 0.1.0 @category models */
 export type LspServerConfig = typeof LspServerConfig.Type
@@ -220,23 +234,23 @@ export type LspConfig = typeof LspConfig.Type
  * @category schemas
  */
 export const AuthProviderConfig = Schema.Struct({
-  issuer: Schema.optional(name),
+  issuer: maybe.name,
   flow: Schema.optional(Schema.Literal("code", "device", "device_json")),
-  authorization_endpoint: Schema.optional(name),
-  token_endpoint: Schema.optional(name),
-  device_authorization_endpoint: Schema.optional(name),
-  device_poll_endpoint: Schema.optional(name),
-  device_verification_uri: Schema.optional(name),
-  device_redirect_uri: Schema.optional(name),
-  pushed_authorization_request_endpoint: Schema.optional(name),
-  revocation_endpoint: Schema.optional(name),
-  client_id: Schema.optional(name),
-  client_secret_env: Schema.optional(name),
-  scopes: Schema.optional(texts),
-  resource: Schema.optional(name),
-  authorization_parameters: Schema.optional(textByName),
+  authorization_endpoint: maybe.name,
+  token_endpoint: maybe.name,
+  device_authorization_endpoint: maybe.name,
+  device_poll_endpoint: maybe.name,
+  device_verification_uri: maybe.name,
+  device_redirect_uri: maybe.name,
+  pushed_authorization_request_endpoint: maybe.name,
+  revocation_endpoint: maybe.name,
+  client_id: maybe.name,
+  client_secret_env: maybe.name,
+  scopes: maybe.texts,
+  resource: maybe.name,
+  authorization_parameters: maybe.textByName,
   redirect_host: Schema.optional(Schema.Literal("127.0.0.1", "localhost")),
-  redirect_port: Schema.optional(port)
+  redirect_port: maybe.port
 })
 /** @since 0.1.0 @category models */
 export type AuthProviderConfig = typeof AuthProviderConfig.Type
@@ -267,7 +281,7 @@ export const HanzoConfig = Schema.Struct({
   sandbox: SandboxConfig,
   lsp: LspConfig,
   auth: AuthConfig,
-  env: Schema.Record({ key: Schema.String, value: Schema.String }),
+  env: textByName,
   custom_instructions: Schema.String,
   input_mode: Schema.Literal("vim", "emacs", "default"),
   theme: Schema.String,

@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 import * as Layers from "../domain/Layers.ts"
 import { AtomicFile } from "../platform/AtomicFile.ts"
 import type { FileError } from "../platform/FileError.ts"
@@ -28,13 +29,10 @@ export type WritableTier = "user" | "project" | "local"
  * @since 0.1.0
  * @category errors
  */
-export class SettingsError extends Schema.TaggedError<SettingsError>("@hanzo/dev/config/SettingsError")(
-  "SettingsError",
-  {
-    reason: Schema.Literal("no_workspace", "refused", "unreadable", "unwritable"),
-    message: Schema.String
-  }
-) {}
+export class SettingsError extends TaggedError("@hanzo/dev/config/SettingsError")("SettingsError", () => ({
+  reason: Schema.Literal("no_workspace", "refused", "unreadable", "unwritable"),
+  message: Schema.String
+})) {}
 
 /** @since 0.1.0 @category models */
 export interface SettingsWriterService {

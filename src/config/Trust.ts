@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 import * as Layers from "../domain/Layers.ts"
 import { once } from "../domain/Once.ts"
 import { AtomicFile } from "../platform/AtomicFile.ts"
@@ -81,11 +82,11 @@ const decodeRecord = once(() => {
  * @since 0.1.0
  * @category errors
  */
-export class TrustError extends Schema.TaggedError<TrustError>("@hanzo/dev/config/TrustError")("TrustError", {
+export class TrustError extends TaggedError("@hanzo/dev/config/TrustError")("TrustError", () => ({
   reason: Schema.Literal("unreadable", "unwritable"),
   file: Schema.String,
   message: Schema.String
-}) {}
+})) {}
 
 const parse = (text: string): Either.Either<Parsed, string> =>
   text.trim() === ""

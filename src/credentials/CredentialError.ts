@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 
 /**
  * Messages name the file, the place and the remedy; never a key or token, nor what a command printed.
@@ -24,23 +25,20 @@ import * as Schema from "effect/Schema"
  * @since 0.1.0
  * @category errors
  */
-export class CredentialError extends Schema.TaggedError<CredentialError>("@hanzo/dev/credentials/CredentialError")(
-  "CredentialError",
-  {
-    reason: Schema.Literal(
-      "corrupt",
-      "insecure",
-      "unreadable",
-      "unwritable",
-      "busy",
-      "not_found",
-      "needs_login",
-      "not_configured",
-      "unavailable",
-      "invalid_name",
-      "command_failed"
-    ),
-    message: Schema.String,
-    provider: Schema.optional(Schema.String)
-  }
-) {}
+export class CredentialError extends TaggedError("@hanzo/dev/credentials/CredentialError")("CredentialError", () => ({
+  reason: Schema.Literal(
+    "corrupt",
+    "insecure",
+    "unreadable",
+    "unwritable",
+    "busy",
+    "not_found",
+    "needs_login",
+    "not_configured",
+    "unavailable",
+    "invalid_name",
+    "command_failed"
+  ),
+  message: Schema.String,
+  provider: Schema.optional(Schema.String)
+})) {}

@@ -5,6 +5,7 @@
  */
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 
 /**
  * What the metadata of an authorization server (RFC 8414, OpenID discovery) or the settings say. Addresses are absolute.
@@ -69,7 +70,7 @@ export interface TokenAnswer {
  * @since 0.1.0
  * @category errors
  */
-export class OAuthError extends Schema.TaggedError<OAuthError>("@hanzo/dev/credentials/OAuthError")("OAuthError", {
+export class OAuthError extends TaggedError("@hanzo/dev/credentials/OAuthError")("OAuthError", () => ({
   reason: Schema.Literal(
     "not_configured",
     "discovery_failed",
@@ -91,4 +92,4 @@ export class OAuthError extends Schema.TaggedError<OAuthError>("@hanzo/dev/crede
   message: Schema.String,
   /** The server's own error code, such as `invalid_request`. */
   error: Schema.optional(Schema.String)
-}) {}
+})) {}

@@ -10,6 +10,7 @@ import * as Schedule from "effect/Schedule"
 import * as ScheduleDecision from "effect/ScheduleDecision"
 import * as ScheduleInterval from "effect/ScheduleInterval"
 import * as Schema from "effect/Schema"
+import { TaggedError } from "./TaggedError.ts"
 
 /** 2^53-1: the largest delay in milliseconds, and the largest number every platform shares exactly (D3). @since 0.1.0 @category constants */
 export const maxSafe = Number.MAX_SAFE_INTEGER
@@ -25,9 +26,9 @@ const longestTimer = 2 ** 31 - 1
  * @since 0.1.0
  * @category errors
  */
-export class InvalidBackoff extends Schema.TaggedError<InvalidBackoff>("@hanzo/dev/domain/InvalidBackoff")(
+export class InvalidBackoff extends TaggedError("@hanzo/dev/domain/InvalidBackoff")(
   "InvalidBackoff",
-  { reason: Schema.Literal("invalid_backoff"), key: Schema.String, message: Schema.String }
+  () => ({ reason: Schema.Literal("invalid_backoff"), key: Schema.String, message: Schema.String })
 ) {}
 
 /**

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { TaggedError } from "./TaggedError.ts"
 
 /**
  * Why a model request failed.
@@ -60,7 +61,7 @@ export type ApiErrorReason = typeof ApiErrorReason.Type
  * @since 0.1.0
  * @category errors
  */
-export class ApiError extends Schema.TaggedError<ApiError>("@hanzo/dev/domain/ApiError")("ApiError", {
+export class ApiError extends TaggedError("@hanzo/dev/domain/ApiError")("ApiError", () => ({
   reason: ApiErrorReason,
   message: Schema.String,
   retryable: Schema.Boolean,
@@ -69,7 +70,7 @@ export class ApiError extends Schema.TaggedError<ApiError>("@hanzo/dev/domain/Ap
   code: Schema.optional(Schema.String),
   retry_after_ms: Schema.optional(Schema.Number),
   request_id: Schema.optional(Schema.String)
-}) {}
+})) {}
 
 /** @since 0.1.0 @category models */
 export interface RunError {
@@ -87,11 +88,11 @@ export interface RunError {
  * @since 0.1.0
  * @category errors
  */
-export class AgentError extends Schema.TaggedError<AgentError>("@hanzo/dev/domain/AgentError")("AgentError", {
+export class AgentError extends TaggedError("@hanzo/dev/domain/AgentError")("AgentError", () => ({
   reason: Schema.Literal("session_not_found", "session_busy", "storage", "model", "invalid_input"),
   message: Schema.String,
   cause: Schema.optional(Schema.Defect)
-}) {}
+})) {}
 
 /** Exit codes of the command line (reading 0). @since 0.1.0 @category constants */
 export const ExitCode = {

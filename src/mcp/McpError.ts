@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 
 /**
  * | reason | meaning | what to do |
@@ -34,7 +35,7 @@ import * as Schema from "effect/Schema"
  * @since 0.1.0
  * @category errors
  */
-export class McpError extends Schema.TaggedError<McpError>("@hanzo/dev/mcp/McpError")("McpError", {
+export class McpError extends TaggedError("@hanzo/dev/mcp/McpError")("McpError", () => ({
   reason: Schema.Literal(
     "config",
     "start_failed",
@@ -70,4 +71,4 @@ export class McpError extends Schema.TaggedError<McpError>("@hanzo/dev/mcp/McpEr
   status: Schema.optional(Schema.Number),
   limit_ms: Schema.optional(Schema.Number),
   sent: Schema.optional(Schema.Boolean)
-}) {}
+})) {}

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 import type { ConfigService } from "../config/Config.ts"
 import { compileRule, splitPattern, type TieredRule } from "./RuleList.ts"
 import { PermissionPolicy } from "./Policy.ts"
@@ -75,11 +76,11 @@ export const brokenText = ({ example, expected, rule }: BrokenExample, where = "
 
 /** A rule whose own examples say that it does not mean what was meant. @since 0.1.0 @category errors */
 export class PermissionRuleError
-  extends Schema.TaggedError<PermissionRuleError>("@hanzo/dev/permissions/PermissionRuleError")("PermissionRuleError", {
+  extends TaggedError("@hanzo/dev/permissions/PermissionRuleError")("PermissionRuleError", () => ({
     reason: Schema.Literal("example"),
     /** One line an example. */
     details: Schema.Array(Schema.String)
-  })
+  }))
 {
   override get message(): string {
     return [...this.details, "Correct the pattern or the example; until then nothing is run by these rules."].join("\n")

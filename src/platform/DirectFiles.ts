@@ -66,7 +66,7 @@ const missing = (path: string): SystemError =>
     pathOrDescriptor: path,
     syscall: "stat",
     description: "no such file or directory"
-  })
+  }, { disableValidation: true })
 
 /** `at_once` answers, or says by undefined or by throwing that it cannot. */
 const orElse = <A, E>(at_once: () => A | undefined, usual: Effect.Effect<A, E>): Effect.Effect<A, E> =>

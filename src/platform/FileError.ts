@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 
 /**
  * | reason | meaning |
@@ -78,14 +79,14 @@ const reasonOf: Readonly<Record<string, FileErrorReason>> = {
 }
 
 /** `operation` is a verb: "read", "write", "list", ... @since 0.1.0 @category errors */
-export class FileError extends Schema.TaggedError<FileError>("@hanzo/dev/platform/FileError")("FileError", {
+export class FileError extends TaggedError("@hanzo/dev/platform/FileError")("FileError", () => ({
   reason: FileErrorReason,
   operation: Schema.String,
   path: Schema.String,
   /** The system's error code, for example `EACCES`. */
   code: Schema.optional(Schema.String),
   detail: Schema.optional(Schema.String)
-}) {
+})) {
   /** What is wrong, without the file: for messages that name it already. */
   get why(): string {
     return `${this.detail ?? words[this.reason]}${this.code === undefined ? "" : ` (${this.code})`}`

@@ -23,6 +23,7 @@ import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import { TaggedError } from "../domain/TaggedError.ts"
 import { canonicalPath } from "./CanonicalPath.ts"
 import { flags, nodeCalls } from "./FileCalls.ts"
 import { FileError, fromCause } from "./FileError.ts"
@@ -38,12 +39,12 @@ import { type Identity, ProcessIdentity, type ProcessIdentityService } from "./P
  * @since 0.1.0
  * @category errors
  */
-export class LockError extends Schema.TaggedError<LockError>("@hanzo/dev/platform/LockError")("LockError", {
+export class LockError extends TaggedError("@hanzo/dev/platform/LockError")("LockError", () => ({
   reason: Schema.Literal("busy", "unwritable"),
   /** The lock file. */
   path: Schema.String,
   message: Schema.String
-}) {}
+})) {}
 
 /** @since 0.1.0 @category models */
 export interface LockOptions {

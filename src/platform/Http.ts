@@ -18,6 +18,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as NodeHttp from "node:http"
+import { TaggedError } from "../domain/TaggedError.ts"
 import * as Layers from "../domain/Layers.ts"
 import { Environment } from "./Environment.ts"
 import * as Connect from "./HttpConnect.ts"
@@ -42,7 +43,7 @@ import * as Proxy from "./HttpProxy.ts"
  * @since 0.1.0
  * @category errors
  */
-export class HttpError extends Schema.TaggedError<HttpError>("@hanzo/dev/platform/HttpError")("HttpError", {
+export class HttpError extends TaggedError("@hanzo/dev/platform/HttpError")("HttpError", () => ({
   reason: Schema.Literal(
     "dns",
     "refused",
@@ -58,7 +59,7 @@ export class HttpError extends Schema.TaggedError<HttpError>("@hanzo/dev/platfor
   ),
   message: Schema.String,
   code: Schema.optional(Schema.String)
-}) {}
+})) {}
 
 /** Milliseconds, 0 or absent = off. @since 0.1.0 @category models */
 export interface HttpLimits {

@@ -11,14 +11,13 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type * as NodeHttp from "node:http"
 import type { Socket } from "node:net"
+import { TaggedError } from "../domain/TaggedError.ts"
 
 /** `in_use`: somebody else listens there; `failed`: the system refused. @since 0.1.0 @category errors */
-export class LoopbackError
-  extends Schema.TaggedError<LoopbackError>("@hanzo/dev/platform/LoopbackError")("LoopbackError", {
-    reason: Schema.Literal("in_use", "failed"),
-    message: Schema.String
-  })
-{}
+export class LoopbackError extends TaggedError("@hanzo/dev/platform/LoopbackError")("LoopbackError", () => ({
+  reason: Schema.Literal("in_use", "failed"),
+  message: Schema.String
+})) {}
 
 /** @since 0.1.0 @category models */
 export interface LoopbackRequest {

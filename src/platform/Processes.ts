@@ -21,6 +21,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
+import { TaggedError } from "../domain/TaggedError.ts"
 import * as Layers from "../domain/Layers.ts"
 import * as ProcessGroups from "./ProcessGroups.ts"
 import { type Descriptor, makeProcessOutput, type OutputChunk } from "./ProcessOutput.ts"
@@ -43,7 +44,7 @@ import { type Descriptor, makeProcessOutput, type OutputChunk } from "./ProcessO
  * @since 0.1.0
  * @category errors
  */
-export class ProcessError extends Schema.TaggedError<ProcessError>("@hanzo/dev/platform/ProcessError")("ProcessError", {
+export class ProcessError extends TaggedError("@hanzo/dev/platform/ProcessError")("ProcessError", () => ({
   reason: Schema.Literal(
     "not_found",
     "not_executable",
@@ -58,7 +59,7 @@ export class ProcessError extends Schema.TaggedError<ProcessError>("@hanzo/dev/p
   /** The program's name alone: arguments may hold what must not be shown. */
   program: Schema.String,
   message: Schema.String
-}) {}
+})) {}
 
 /** @since 0.1.0 @category models */
 export interface SpawnInput {

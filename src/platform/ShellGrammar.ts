@@ -14,6 +14,7 @@ import { readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { TaggedError } from "../domain/TaggedError.ts"
 import * as Layers from "../domain/Layers.ts"
 
 /**
@@ -50,10 +51,10 @@ const maxParseMs = 500
 
 /** The grammar's files are not there (`missing`) or do not fit this program (`unusable`). @since 0.1.0 @category errors */
 export class ShellGrammarError
-  extends Schema.TaggedError<ShellGrammarError>("@hanzo/dev/platform/ShellGrammarError")("ShellGrammarError", {
+  extends TaggedError("@hanzo/dev/platform/ShellGrammarError")("ShellGrammarError", () => ({
     reason: Schema.Literal("missing", "unusable"),
     detail: Schema.String
-  })
+  }))
 {
   override get message(): string {
     return `the shell grammar ${

@@ -26,6 +26,7 @@ import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
 import { createRequire } from "node:module"
 import * as path from "node:path"
+import { TaggedError } from "../domain/TaggedError.ts"
 import { makeDirectories } from "./MakeDirectories.ts"
 import * as NativeSqlite from "./NativeSqlite.ts"
 
@@ -48,12 +49,12 @@ export const SqliteReason = Schema.Literal("unavailable", "open", "busy", "corru
 export type SqliteReason = typeof SqliteReason.Type
 
 /** A database that could not be opened; the message says what to do. @since 0.1.0 @category errors */
-export class SqliteError extends Schema.TaggedError<SqliteError>("@hanzo/dev/platform/SqliteError")("SqliteError", {
+export class SqliteError extends TaggedError("@hanzo/dev/platform/SqliteError")("SqliteError", () => ({
   reason: SqliteReason,
   message: Schema.String,
   path: Schema.String,
   cause: Schema.optional(Schema.Defect)
-}) {}
+})) {}
 
 /** @since 0.1.0 @category models */
 export interface OpenOptions {

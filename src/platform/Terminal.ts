@@ -13,6 +13,7 @@ import * as Stream from "effect/Stream"
 import { fstatSync, statSync } from "node:fs"
 import type * as Readline from "node:readline"
 import { isatty } from "node:tty"
+import { TaggedError } from "../domain/TaggedError.ts"
 import * as Layers from "../domain/Layers.ts"
 
 /**
@@ -22,9 +23,9 @@ import * as Layers from "../domain/Layers.ts"
  * @since 0.1.0
  * @category errors
  */
-export class TerminalError extends Schema.TaggedError<TerminalError>("@hanzo/dev/platform/TerminalError")(
+export class TerminalError extends TaggedError("@hanzo/dev/platform/TerminalError")(
   "TerminalError",
-  { reason: Schema.Literal("closed", "write", "read", "too_large"), message: Schema.String }
+  () => ({ reason: Schema.Literal("closed", "write", "read", "too_large"), message: Schema.String })
 ) {}
 
 /** One answer of a person: a text (several lines when they were pasted), Ctrl-C, or the end of input. @since 0.1.0 @category models */

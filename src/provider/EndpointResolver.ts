@@ -11,6 +11,7 @@
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 import type { ProtocolName } from "../protocol/Protocol.ts"
 
 /**
@@ -20,9 +21,9 @@ import type { ProtocolName } from "../protocol/Protocol.ts"
  * @since 0.1.0
  * @category errors
  */
-export class EndpointError extends Schema.TaggedError<EndpointError>("@hanzo/dev/provider/EndpointError")(
+export class EndpointError extends TaggedError("@hanzo/dev/provider/EndpointError")(
   "EndpointError",
-  { reason: Schema.Literal("bad_url", "protocol_not_offered"), message: Schema.String }
+  () => ({ reason: Schema.Literal("bad_url", "protocol_not_offered"), message: Schema.String })
 ) {}
 
 /** @since 0.1.0 @category models */

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 
 /**
  * Exit code 2 for all of these: `no_credential`, `unknown_provider`, `unknown_model`, `bad_url`,
@@ -12,7 +13,7 @@ import * as Schema from "effect/Schema"
  * @since 0.1.0
  * @category errors
  */
-export class ModelError extends Schema.TaggedError<ModelError>("@hanzo/dev/provider/ModelError")("ModelError", {
+export class ModelError extends TaggedError("@hanzo/dev/provider/ModelError")("ModelError", () => ({
   reason: Schema.Literal(
     "no_credential",
     "unknown_provider",
@@ -23,4 +24,4 @@ export class ModelError extends Schema.TaggedError<ModelError>("@hanzo/dev/provi
     "bad_scenario"
   ),
   message: Schema.String
-}) {}
+})) {}

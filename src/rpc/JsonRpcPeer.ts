@@ -15,6 +15,7 @@
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 import type {
   JsonRpcErrorObject,
   JsonRpcId,
@@ -37,14 +38,14 @@ import type {
  * @since 0.1.0
  * @category errors
  */
-export class JsonRpcError extends Schema.TaggedError<JsonRpcError>("@hanzo/dev/rpc/JsonRpcError")("JsonRpcError", {
+export class JsonRpcError extends TaggedError("@hanzo/dev/rpc/JsonRpcError")("JsonRpcError", () => ({
   reason: Schema.Literal("remote", "timeout", "max_timeout", "invalid_response", "closed"),
   method: Schema.String,
   message: Schema.String,
   code: Schema.optional(Schema.Number),
   data: Schema.optional(Schema.Unknown),
   limit_ms: Schema.optional(Schema.Number)
-}) {}
+})) {}
 
 /**
  * How a handler refuses: it becomes the error of the answer as it stands.
@@ -52,14 +53,11 @@ export class JsonRpcError extends Schema.TaggedError<JsonRpcError>("@hanzo/dev/r
  * @since 0.1.0
  * @category errors
  */
-export class JsonRpcRefusal extends Schema.TaggedError<JsonRpcRefusal>("@hanzo/dev/rpc/JsonRpcRefusal")(
-  "JsonRpcRefusal",
-  {
-    code: Schema.Number,
-    message: Schema.String,
-    data: Schema.optional(Schema.Unknown)
-  }
-) {}
+export class JsonRpcRefusal extends TaggedError("@hanzo/dev/rpc/JsonRpcRefusal")("JsonRpcRefusal", () => ({
+  code: Schema.Number,
+  message: Schema.String,
+  data: Schema.optional(Schema.Unknown)
+})) {}
 
 /** Where a request or notification came from. @since 0.1.0 @category models */
 export interface InboundContext {

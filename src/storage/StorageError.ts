@@ -5,6 +5,7 @@
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 import { explain, reasonOf, type SqliteError } from "../platform/Sqlite.ts"
 
 /**
@@ -24,7 +25,7 @@ import { explain, reasonOf, type SqliteError } from "../platform/Sqlite.ts"
  * @since 0.1.0
  * @category errors
  */
-export class StorageError extends Schema.TaggedError<StorageError>("@hanzo/dev/storage/StorageError")("StorageError", {
+export class StorageError extends TaggedError("@hanzo/dev/storage/StorageError")("StorageError", () => ({
   reason: Schema.Literal(
     "unavailable",
     "open",
@@ -40,7 +41,7 @@ export class StorageError extends Schema.TaggedError<StorageError>("@hanzo/dev/s
   message: Schema.String,
   path: Schema.optional(Schema.String),
   cause: Schema.optional(Schema.Defect)
-}) {}
+})) {}
 
 /** @since 0.1.0 @category constructors */
 export const fromSqlite = (error: SqliteError): StorageError =>

@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { TaggedError } from "../domain/TaggedError.ts"
 import * as Layers from "../domain/Layers.ts"
 import { Ids } from "../domain/Ids.ts"
 import type { ExitStatus, ProcessError, RunningProcess, SpawnInput } from "../platform/Processes.ts"
@@ -33,10 +34,9 @@ interface JobNews extends JobView {
   readonly dropped_bytes: number
 }
 
-class JobLimitReached extends Schema.TaggedError<JobLimitReached>("@hanzo/dev/tools/JobLimitReached")(
-  "JobLimitReached",
-  { running: Schema.Number }
-) {
+class JobLimitReached
+  extends TaggedError("@hanzo/dev/tools/JobLimitReached")("JobLimitReached", () => ({ running: Schema.Number }))
+{
   override get message(): string {
     return `${this.running} background jobs are running; stop one with bash_kill first`
   }

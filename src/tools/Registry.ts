@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 import * as Layers from "../domain/Layers.ts"
 import { Ids } from "../domain/Ids.ts"
 import type { ToolDef } from "../domain/Tool.ts"
@@ -45,9 +46,9 @@ export class NativeTools extends Context.Tag("@hanzo/dev/tools/NativeTools")<
  * @since 0.1.0
  * @category errors
  */
-export class RegistryError extends Schema.TaggedError<RegistryError>("@hanzo/dev/tools/RegistryError")(
+export class RegistryError extends TaggedError("@hanzo/dev/tools/RegistryError")(
   "RegistryError",
-  { reason: Schema.Literal("duplicate_name", "invalid_name"), name: Schema.String, message: Schema.String }
+  () => ({ reason: Schema.Literal("duplicate_name", "invalid_name"), name: Schema.String, message: Schema.String })
 ) {}
 
 const validName = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/u

@@ -6,6 +6,7 @@
  */
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 import type { ToolDef, ToolResult } from "../domain/Tool.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type { ToolKind } from "../permissions/Permissions.ts"
@@ -16,10 +17,10 @@ import type { ToolKind } from "../permissions/Permissions.ts"
  * @since 0.1.0
  * @category errors
  */
-export class ToolFailure extends Schema.TaggedError<ToolFailure>("@hanzo/dev/tools/ToolFailure")("ToolFailure", {
+export class ToolFailure extends TaggedError("@hanzo/dev/tools/ToolFailure")("ToolFailure", () => ({
   message: Schema.String,
   output: Schema.optional(Schema.String)
-}) {}
+})) {}
 
 /** @since 0.1.0 @category models */
 export interface ToolRun {

@@ -6,6 +6,7 @@
 import { backoff } from "./BackoffDomain.ts"
 import { config } from "./ConfigDomain.ts"
 import type { Registry } from "./Domain.ts"
+import { names } from "./NamesDomain.ts"
 import { permission, ready } from "./PermissionDomain.ts"
 import { pkce } from "./PkceDomain.ts"
 import { sse } from "./SseDomain.ts"
@@ -13,6 +14,7 @@ import { sse } from "./SseDomain.ts"
 /** @since 0.1.0 @category constants */
 export const domains: Registry = new Map([
   ["sse", sse],
+  ["names", names],
   ["permission", permission],
   ["pkce", pkce],
   ["backoff", backoff],

@@ -7,6 +7,7 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import { TaggedError } from "../domain/TaggedError.ts"
 
 /** The file of each domain. @since 0.1.0 @category constants */
 export const files: ReadonlyArray<{ readonly domain: string; readonly file: string }> = [
@@ -73,10 +74,10 @@ export interface Vectors {
  * @since 0.1.0
  * @category errors
  */
-export class CheckError extends Schema.TaggedError<CheckError>("@hanzo/dev/vectors/CheckError")("CheckError", {
+export class CheckError extends TaggedError("@hanzo/dev/vectors/CheckError")("CheckError", () => ({
   reason: Schema.Literal("no_vectors", "bad_vectors", "unknown_domain", "unknown_tag", "adapter"),
   message: Schema.String
-}) {}
+})) {}
 
 const decode = Schema.decodeUnknown(VectorFile, { errors: "first" })
 
