@@ -359,11 +359,71 @@ def pkce(value):
     raise Failure("unsupported")
 
 
+NAME_CHARACTERS = set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+
+
+def normalised(part):
+    # json.loads joins pairs of surrogates; one that is left is a character of its own.
+    return "".join(char if char in NAME_CHARACTERS else "_" for char in part)
+
+
+def canonical_name(server, tool):
+    if server == "":
+        raise Failure("empty_server")
+    if tool == "":
+        raise Failure("empty_tool")
+    first = normalised(server)
+    if server.startswith("claude.ai "):
+        first = "_".join(piece for piece in first.split("_") if piece)
+    return "mcp__" + first + "__" + normalised(tool)
+
+
+def name_digest(*parts):
+    text = "\0".join(parts)
+    return hashlib.sha256(
+        "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text).encode("utf-8")
+    ).hexdigest()
+
+
+def name_catalogue(tools):
+    pairs = [(tool["server"], tool["tool"]) for tool in tools]
+    shared = [canonical_name(*pair) for pair in pairs]
+    members = {}
+    for i, name in enumerate(shared):
+        members.setdefault(name, []).append(i)
+
+    def suffixed(i, digits):
+        return shared[i] + "_" + name_digest(*pairs[i])[:digits]
+
+    colliding = [i for i, name in enumerate(shared) if len(members[name]) > 1]
+    names = list(shared)
+    for i in colliding:
+        others = set(shared) | {suffixed(k, 8) for k in colliding if name_digest(*pairs[k]) != name_digest(*pairs[i])}
+        names[i] = suffixed(i, 16 if suffixed(i, 8) in others else 8)
+    return {
+        "names": names,
+        "collisions": [{"name": name, "tools": indices} for name, indices in members.items() if len(indices) > 1],
+    }
+
+
+def names(value):
+    if "tools" in value:
+        return name_catalogue(value["tools"])
+    name = canonical_name(value["server"], value["tool"])
+    if "alias_limit" not in value:
+        return {"name": name}
+    limit = value["alias_limit"]
+    if limit < 10:
+        raise Failure("bad_request", "alias_limit")
+    short = name if len(name) <= limit else name[: limit - 9] + "_" + name_digest(name)[:8]
+    return {"name": name, "alias": short}
+
+
 def config(value):
     return settings.config(value, decode_base64)
 
 
-DOMAINS = {"permission": permission, "sse": sse, "backoff": backoff, "pkce": pkce, "config": config}
+DOMAINS = {"permission": permission, "sse": sse, "names": names, "backoff": backoff, "pkce": pkce, "config": config}
 
 
 def answer(line):
