@@ -10,6 +10,7 @@ import { AllowAlways } from "../config/AllowAlways.ts"
 import { SettingsWriter } from "../config/SettingsWriter.ts"
 import { Trust } from "../config/Trust.ts"
 import { Credentials } from "../credentials/Credentials.ts"
+import { CredentialStore } from "../credentials/CredentialStore.ts"
 import { ApiClient } from "../domain/ApiClient.ts"
 import { Ids } from "../domain/Ids.ts"
 import { PermissionPrompter, type PermissionPrompterService } from "../domain/PermissionPrompter.ts"
@@ -31,7 +32,7 @@ import * as ApiClientLive from "../provider/ApiClientLive.ts"
 import { LocalServers } from "../provider/LocalServers.ts"
 import { Models } from "../provider/Models.ts"
 import type { Scenario } from "../provider/Scenario.ts"
-import { ScriptedModels } from "../provider/ScriptedModel.ts"
+import { ScriptedModels } from "../provider/ScriptedModels.ts"
 import { Targets } from "../provider/Targets.ts"
 import { Container } from "../sandbox/Detect.ts"
 import { layerEnforcing } from "../sandbox/Enforcing.ts"
@@ -51,6 +52,7 @@ import { OutputFiles } from "../tools/OutputFiles.ts"
 import { Paths } from "../tools/Paths.ts"
 import { layer as layerRegistry, NativeTools } from "../tools/Registry.ts"
 import { layerSandboxSlot } from "../tools/SandboxSlot.ts"
+import { layerSecretSlot } from "../tools/SecretSlot.ts"
 import { Shell } from "../tools/Shell.ts"
 import { Todos } from "../tools/Todo.ts"
 import { layerSettings, type SettingsOptions } from "./Settings.ts"
@@ -81,6 +83,8 @@ export const layerProcess = (options: ProcessOptions = {}) =>
     Enforcement.layer,
     Http.layer,
     LocalServers.layer,
+    // one flight of a refresh in the whole process
+    CredentialStore.layer,
     options.memory === true ? SessionStore.layerMemory : SessionStore.layer
   )
 
@@ -90,7 +94,6 @@ export { layerSettings }
 export const layerModels = (options: WorkspaceOptions = {}) =>
   Layers.keeping(
     Layers.inOrder(
-      Credentials.layer,
       ScriptedModels.layerWith({
         ...(options.scenario_file === undefined ? {} : { file: options.scenario_file }),
         ...(options.scenarios === undefined ? {} : { scenarios: options.scenarios })
@@ -100,7 +103,6 @@ export const layerModels = (options: WorkspaceOptions = {}) =>
       AgentRunGateway.layer,
       ApiClientLive.layer
     ),
-    Credentials,
     ScriptedModels,
     Targets,
     Models,
@@ -127,6 +129,7 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
       layerEnforcing,
       layerHookSlot,
       layerSandboxSlot,
+      layerSecretSlot,
       McpTools.layerEmpty,
       Shell.layer,
       Jobs.layer,
@@ -151,7 +154,7 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
 
 /** Everything of a workspace, the agent on top. Needs the platform and `layerProcess`. @since 0.1.0 @category layers */
 export const layerWorkspace = (options: WorkspaceOptions = {}) =>
-  Layers.inOrder(layerSettings(options), layerTools(options), layerModels(options), Agent.layer)
+  Layers.inOrder(layerSettings(options), Credentials.layerStore, layerTools(options), layerModels(options), Agent.layer)
 
 /** Process and workspace in one, for a program that has one workspace. @since 0.1.0 @category layers */
 export const layerProgram = (options: ProcessOptions & WorkspaceOptions = {}) =>

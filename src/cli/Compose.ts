@@ -72,7 +72,7 @@ export const withScenario = <V extends Pick<AgentValues, "model" | "scenario">>(
 ): Effect.Effect<V, CliExit, Path.Path | Environment> =>
   Effect.gen(function*() {
     if (values.scenario === undefined) return values
-    const { scenarioName } = yield* Effect.promise(() => import("../provider/ScriptedModel.ts"))
+    const { scenarioName } = yield* Effect.promise(() => import("../provider/ScriptedModels.ts"))
     const path = yield* Path.Path
     const { cwd } = yield* Environment
     const model = `scripted/${scenarioName(path.resolve(cwd, values.scenario))}`

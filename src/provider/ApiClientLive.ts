@@ -14,7 +14,7 @@ import { makeProjection } from "../domain/Projection.ts"
 import type { StreamEvent } from "../domain/StreamEvent.ts"
 import { ApiClient, type ApiClientService } from "../domain/ApiClient.ts"
 import { AgentRunGateway, fromModelError } from "./AgentRunGateway.ts"
-import { ScriptedModels } from "./ScriptedModel.ts"
+import { ScriptedModels } from "./ScriptedModels.ts"
 import { type Target, Targets } from "./Targets.ts"
 
 /**

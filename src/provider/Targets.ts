@@ -23,7 +23,7 @@ import * as Catalogue from "./ModelCatalogue.ts"
 import { ModelError } from "./ModelError.ts"
 import type { ResolvedModel } from "./Models.ts"
 import * as Providers from "./Providers.ts"
-import { ScriptedModels } from "./ScriptedModel.ts"
+import { ScriptedModels } from "./ScriptedModels.ts"
 
 /** A model behind an address. `key` is what the next request carries. @since 0.1.0 @category models */
 export interface HttpTarget {

@@ -14,7 +14,7 @@ import { OAuthError } from "../../src/credentials/OAuthClient.ts"
 import { Files } from "../../src/platform/Files.ts"
 import { Processes } from "../../src/platform/Processes.ts"
 import { LocalServers } from "../../src/provider/LocalServers.ts"
-import { ScriptedModels } from "../../src/provider/ScriptedModel.ts"
+import { ScriptedModels } from "../../src/provider/ScriptedModels.ts"
 import { Targets } from "../../src/provider/Targets.ts"
 import { gone } from "../support/processes.ts"
 import {

@@ -12,7 +12,7 @@ import { Environment } from "../../src/platform/Environment.ts"
 import { detectWith, type LocalServer, LocalServers, modelIds } from "../../src/provider/LocalServers.ts"
 import { lookup, matchName, traitsOfName } from "../../src/provider/ModelCatalogue.ts"
 import { type ModelError, Models } from "../../src/provider/Models.ts"
-import { ScriptedModels } from "../../src/provider/ScriptedModel.ts"
+import { ScriptedModels } from "../../src/provider/ScriptedModels.ts"
 import { Targets } from "../../src/provider/Targets.ts"
 import { freePort, httpLayer, serve } from "./support.ts"
 

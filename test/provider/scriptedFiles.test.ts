@@ -16,7 +16,7 @@ import { builtinScenarios } from "../../src/provider/BuiltinScenarios.ts"
 import * as Scenario from "../../src/provider/Scenario.ts"
 import { fromText, jsonSchema } from "../../src/provider/ScenarioDocument.ts"
 import { operations, sources } from "../../src/provider/ScenarioTemplate.ts"
-import { scenarioName, ScriptedModels, unknownScenario } from "../../src/provider/ScriptedModel.ts"
+import { scenarioName, ScriptedModels, unknownScenario } from "../../src/provider/ScriptedModels.ts"
 
 const files = (content: Readonly<Record<string, string>>) => {
   const missing = (pathOrDescriptor: string) =>
