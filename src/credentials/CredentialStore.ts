@@ -17,11 +17,12 @@ import * as Layers from "../domain/Layers.ts"
 import type { AtomicFile } from "../platform/AtomicFile.ts"
 import { Dirs } from "../platform/Dirs.ts"
 import type { Environment } from "../platform/Environment.ts"
-import type { Files } from "../platform/Files.ts"
+import { Files } from "../platform/Files.ts"
 import type { FileLock } from "../platform/FileLock.ts"
 import type { Http } from "../platform/Http.ts"
 import type { CredentialError } from "./CredentialError.ts"
 import { fileIn } from "./Expiry.ts"
+import { make as knownTokens } from "./KnownTokens.ts"
 import type { ProviderCredential } from "./ProviderCredential.ts"
 import type { Party, TokenRefresh } from "./TokenRefresh.ts"
 
@@ -104,6 +105,11 @@ export interface CredentialStoreService {
   /** True = there was one. */
   readonly remove: (provider: string) => Effect.Effect<boolean, CredentialError>
   readonly list: Effect.Effect<LoginList, CredentialError>
+  /**
+   * Tokens that the file holds or has held since the program began, for whoever keeps them out of texts. Costs one look
+   * when there is no file; the same array as long as nothing is new.
+   */
+  readonly secrets: Effect.Effect<ReadonlyArray<string>>
 }
 
 /** The platform that it stands on. @since 0.1.0 @category models */
@@ -121,18 +127,21 @@ export class CredentialStore extends Context.Tag("@hanzo/dev/credentials/Credent
     Effect.gen(function*() {
       const context = yield* Effect.context<StoreNeeds | Http | Scope.Scope>()
       const dirs = yield* Dirs
+      const file = fileIn(dirs.config)
+      const secrets = knownTokens(yield* Files, file)
       const live = yield* Effect.cached(
         Effect.flatMap(load, (module) => Effect.provide(module.live, context))
       )
       return {
-        file: fileIn(dirs.config),
+        file,
         get: (provider) => Effect.flatMap(live, (store) => store.get(provider)),
         look: (provider) => Effect.flatMap(live, (store) => store.look(provider)),
         store: (credential, options) => Effect.flatMap(live, (store) => store.store(credential, options)),
         refresh: (provider, config, options) =>
           Effect.flatMap(live, (store) => store.refresh(provider, config, options)),
         remove: (provider) => Effect.flatMap(live, (store) => store.remove(provider)),
-        list: Effect.flatMap(live, (store) => store.list)
+        list: Effect.flatMap(live, (store) => store.list),
+        secrets
       }
     })
   )

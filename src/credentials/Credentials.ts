@@ -11,10 +11,11 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type * as Redacted from "effect/Redacted"
+import * as Redacted from "effect/Redacted"
 import type { HanzoConfig } from "../config/Schema.ts"
 import * as Layers from "../domain/Layers.ts"
-import { Environment } from "../platform/Environment.ts"
+import { shortestSecret } from "../platform/ChildEnvironment.ts"
+import { Environment, type EnvironmentService } from "../platform/Environment.ts"
 import { Files } from "../platform/Files.ts"
 import type { Http } from "../platform/Http.ts"
 import type { Processes } from "../platform/Processes.ts"
@@ -52,6 +53,11 @@ export interface CredentialsService {
   ) => Effect.Effect<Option.Option<{ readonly provider: string; readonly credential: Credential }>>
   /** What `detect` would choose and why, as far as it can be told without running a command or asking a server. */
   readonly explain: (config: HanzoConfig) => Effect.Effect<Detection>
+  /**
+   * What no text may hand on (G2) and neither the environment nor the keys of the settings say: stored tokens, keys and
+   * tokens that were given out, client secrets, the login of the settings. The same array as long as nothing is new.
+   */
+  readonly secrets: (config: HanzoConfig) => Effect.Effect<ReadonlyArray<string>>
 }
 
 const make = Effect.gen(function*() {
@@ -73,6 +79,13 @@ const make = Effect.gen(function*() {
         onSuccess: (stamp) => stamp !== null
       })
 
+  /** Keys of commands and tokens of logins are in no variable and, once they were renewed, in no file. */
+  const given = new Set<string>()
+  const note = ({ key }: Credential): Effect.Effect<void> => Effect.sync(() => void given.add(Redacted.value(key)))
+  const noted = <E>(found: Effect.Effect<Option.Option<Credential>, E>) =>
+    Effect.tap(found, (one) => Option.isNone(one) ? Effect.void : note(one.value))
+  let known: ReadonlyArray<string> = []
+
   const service: CredentialsService = {
     keyFor: (provider, config) =>
       Effect.suspend(() => {
@@ -80,23 +93,41 @@ const make = Effect.gen(function*() {
         if (Option.isSome(found)) return Effect.succeed(found)
         return Effect.flatMap(more([provider], config), (may) =>
           may
-            ? Effect.flatMap(live, (lookup) => lookup.keyFor(provider, config))
+            ? noted(Effect.flatMap(live, (lookup) => lookup.keyFor(provider, config)))
             : Effect.succeedNone)
       }),
-    rejected: (provider, config, key) => Effect.flatMap(live, (lookup) => lookup.rejected(provider, config, key)),
+    rejected: (provider, config, key) =>
+      noted(Effect.flatMap(live, (lookup) => lookup.rejected(provider, config, key))),
     detect: (kind, config) =>
       Effect.suspend(() => {
         const keys = detectKeys(environment, config)
         const commands = detectionOrder.some((provider) => commandOf(provider, config) !== null)
-        return kind === "api_key" && !commands
-          ? Effect.succeed(keys)
-          : Effect.flatMap(more(detectionOrder, config), (may) =>
-            may ? Effect.flatMap(live, (lookup) => lookup.detect(kind, config)) : Effect.succeedNone)
+        if (kind === "api_key" && !commands) return Effect.succeed(keys)
+        const found = Effect.tap(
+          Effect.flatMap(live, (lookup) => lookup.detect(kind, config)),
+          (one) => Option.isNone(one) ? Effect.void : note(one.value.credential)
+        )
+        return Effect.flatMap(more(detectionOrder, config), (may) => may ? found : Effect.succeedNone)
       }),
-    explain: (config) => Effect.flatMap(live, (lookup) => lookup.explain(config))
+    explain: (config) => Effect.flatMap(live, (lookup) => lookup.explain(config)),
+    secrets: (config) =>
+      Effect.map(store.secrets, (stored) => {
+        const all = [...secretsOf(environment, config), ...stored, ...given]
+        if (all.length !== known.length || all.some((secret, at) => secret !== known[at])) known = all
+        return known
+      })
   }
   return service
 })
+
+/** Client secrets, and the tokens of `oauth_credentials`. */
+const secretsOf = ({ vars }: EnvironmentService, { auth, oauth_credentials }: HanzoConfig): ReadonlyArray<string> =>
+  [
+    ...Object.values(auth.providers).flatMap(({ client_secret_env }) =>
+      client_secret_env === undefined ? [] : vars.get(client_secret_env)?.trim() ?? []
+    ),
+    ...Object.values(oauth_credentials ?? {}).filter((value): value is string => typeof value === "string")
+  ].filter((secret) => secret.length >= shortestSecret)
 
 const detectKeys = (environment: Parameters<typeof find>[0], config: HanzoConfig) =>
   Option.firstSomeOf(
@@ -129,6 +160,7 @@ export class Credentials extends Context.Tag("@hanzo/dev/credentials/Credentials
         keyFor: (provider, config) => Effect.sync(() => keyFor(provider, config)),
         rejected: () => Effect.succeedNone,
         detect: (kind, config) => Effect.sync(() => kind === "login" ? Option.none() : detectKeys(environment, config)),
+        secrets: (config) => Effect.sync(() => secretsOf(environment, config)),
         explain: (config) =>
           Effect.sync(() =>
             judge(detectionOrder.map((provider) =>

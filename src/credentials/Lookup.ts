@@ -34,7 +34,7 @@ const same = (a: Redacted.Redacted, b: Redacted.Redacted): boolean => Redacted.v
 /** @since 0.1.0 @category constructors */
 export const make = (
   store: CredentialStoreService
-): Effect.Effect<CredentialsService, never, Environment | Processes> =>
+): Effect.Effect<Omit<CredentialsService, "secrets">, never, Environment | Processes> =>
   Effect.gen(function*() {
     const environment = yield* Environment
     const command = yield* makeKeyCommand
@@ -201,6 +201,6 @@ export const make = (
         return judge(candidates)
       })
 
-    const service: CredentialsService = { keyFor, rejected, detect, explain }
+    const service: Omit<CredentialsService, "secrets"> = { keyFor, rejected, detect, explain }
     return service
   })

@@ -18,11 +18,13 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import type { HanzoConfig } from "../config/Schema.ts"
+import { Files } from "../platform/Files.ts"
 import { FileLock } from "../platform/FileLock.ts"
 import type { Http } from "../platform/Http.ts"
 import { CredentialError } from "./CredentialError.ts"
 import type { BrokenLogin, CredentialStoreService, LoginState, StoredLogin, StoreNeeds } from "./CredentialStore.ts"
 import { isDue, isExpired } from "./Expiry.ts"
+import { make as knownTokens } from "./KnownTokens.ts"
 import { make as makeLoginFile } from "./LoginFile.ts"
 import type { OAuthError, TokenAnswer } from "./OAuthClient.ts"
 import type { ProviderCredential } from "./ProviderCredential.ts"
@@ -301,7 +303,9 @@ export const make: Effect.Effect<
         : credential
     })
 
-  const service: CredentialStoreService = { file, get, look, store, refresh, remove, list }
+  const secrets = knownTokens(yield* Files, file)
+
+  const service: CredentialStoreService = { file, get, look, store, refresh, remove, list, secrets }
   return service
 })
 

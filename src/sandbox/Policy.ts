@@ -102,17 +102,30 @@ export const territory = (input: TerritoryInput): Effect.Effect<Territory> => {
     ]
     const settingsFiles = yield* all(settingsNamed)
     const credentials = yield* all(credentialPlaces.map((place) => path.join(home, place)))
+    // Logins and keys may lie elsewhere, behind a link of the settings directory, or in the settings of before.
+    const login = yield* canonical(path.join(dirs.config, "credentials.json"))
+    const keys = [
+      ...(login === null ? [] : [login, `${login}.lock`]),
+      ...yield* all([path.join(dirs.config, "settings.json"), path.join(home, ".hanzo", "settings.json")])
+    ].filter((place) => !isWithin(config_home, place, path.sep))
     // Sessions hold what was said and read in all projects, the record of permissions is not the agent's to see.
     const records = yield* all([dirs.data, path.join(dirs.state, "audit")])
     return {
       workspace: root,
       roots,
       config_home,
-      always_protected: [config_home, ...settingsFiles, ...candidates.filter((one) => one !== null), ...programs],
+      always_protected: [
+        config_home,
+        ...keys,
+        ...settingsFiles,
+        ...candidates.filter((one) => one !== null),
+        ...programs
+      ],
       named: [dirs.config, ...settingsNamed, path.join(root, ".hanzo"), ...named],
       // A place that was allowed by name is the user's choice, the settings directory never.
       credentials: [
         config_home,
+        ...keys,
         ...records,
         ...credentials.filter((place) =>
           settings.mode !== "allowlist" || !roots.some((one) => isWithin(place, one, path.sep))

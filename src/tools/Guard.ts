@@ -27,7 +27,7 @@ import { isCredentialVariable, knownSecrets } from "../platform/ChildEnvironment
 import { Environment } from "../platform/Environment.ts"
 import * as Course from "./Course.ts"
 import * as Mask from "./Mask.ts"
-import { type GuardedCall, type Passage, type SandboxPassage, ToolHooks, ToolSandbox } from "./Slots.ts"
+import { type GuardedCall, type Passage, type SandboxPassage, ToolHooks, ToolSandbox, ToolSecrets } from "./Slots.ts"
 import type { NativeTool, PreparedCall, ToolFailure } from "./Tool.ts"
 
 interface GuardContext {
@@ -129,7 +129,15 @@ const make = Effect.gen(function*() {
   const hooks = yield* ToolHooks
   const sandbox = yield* ToolSandbox
   const { vars } = yield* Environment
-  const mask = Mask.make(secretsOf(vars, (yield* Config).config))
+  const slot = yield* ToolSecrets
+  const fixed = secretsOf(vars, (yield* Config).config)
+  let made: { readonly of: ReadonlyArray<string>; readonly mask: Mask.Mask } | undefined
+
+  /** Tokens are renewed while the program runs. */
+  const currentMask: Effect.Effect<Mask.Mask> = Effect.map(slot.known, (known) => {
+    if (made?.of !== known) made = { of: known, mask: Mask.make([...fixed, ...known]) }
+    return made.mask
+  })
 
   /** Fails closed: a check that breaks is a refusal. */
   const closed = <A>(what: string, check: Effect.Effect<A>, refuse: (reason: string) => A): Effect.Effect<A> =>
@@ -161,7 +169,8 @@ const make = Effect.gen(function*() {
     call: GuardedCall,
     decided_by: string,
     execute: PreparedCall["run"],
-    course: Course.Course
+    course: Course.Course,
+    mask: Mask.Mask
   ): Effect.Effect<ToolResult> =>
     Effect.gen(function*() {
       const { call_id, session_id, tool_name } = call
@@ -179,7 +188,7 @@ const make = Effect.gen(function*() {
       const done = yield* Effect.exit(
         Effect.suspend(() => execute({ session_id, call_id, emit: live.emit }))
       ).pipe(Effect.zipLeft(live.flush), Effect.onInterrupt(() => course.ran(started, "interrupted")))
-      const result = mask.result(
+      const result = (yield* currentMask).result(
         Exit.isSuccess(done) ? lawful(tool_name, done.value) : yield* broke(tool_name, done.cause)
       )
       yield* course.ran(started, result.is_error ? "error" : "ok")
@@ -211,6 +220,7 @@ const make = Effect.gen(function*() {
       const prepared = yield* Effect.exit(Effect.suspend(() => tool.prepare(input)))
       if (Exit.isFailure(prepared)) return yield* broke(name, prepared.cause)
       const { inside_workspace, run: execute, subjects }: PreparedCall = prepared.value
+      const mask = yield* currentMask
       const course = Course.make({ tool: name, call_id: context.call_id, report: context.report, safe: mask.text })
       const call: GuardedCall = Object.freeze({
         tool_name: name,
@@ -233,7 +243,7 @@ const make = Effect.gen(function*() {
 
       // In one piece when the call has ended: that it was allowed is written down already.
       return yield* Effect.ensuring(
-        onward(call, authorization.decided_by, execute, course),
+        onward(call, authorization.decided_by, execute, course, mask),
         Effect.suspend(() => permissions.recordSteps(call, course.steps)).pipe(
           Effect.catchAllCause((cause) => Effect.logError(`the record of ${name} broke: ${Cause.pretty(cause)}`))
         )
@@ -241,7 +251,8 @@ const make = Effect.gen(function*() {
     })
 
   // Also what hooks, rules and the sandbox say reaches the model.
-  const run: GuardService["run"] = (tool, input, context) => Effect.map(passed(tool, input, context), mask.result)
+  const run: GuardService["run"] = (tool, input, context) =>
+    Effect.flatMap(passed(tool, input, context), (result) => Effect.map(currentMask, (mask) => mask.result(result)))
   return { run }
 })
 
@@ -250,6 +261,6 @@ export class Guard extends Context.Tag("@hanzo/dev/tools/Guard")<Guard, GuardSer
   static readonly layer: Layer.Layer<
     Guard,
     never,
-    Permissions | ToolHooks | ToolSandbox | Environment | Config
+    Permissions | ToolHooks | ToolSandbox | ToolSecrets | Environment | Config
   > = Layers.effect(Guard, make)
 }

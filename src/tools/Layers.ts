@@ -24,7 +24,7 @@ import type { McpTools } from "./McpTools.ts"
 import { OutputFiles } from "./OutputFiles.ts"
 import { layer as layerRegistry, type NativeTools, type RegistryError } from "./Registry.ts"
 import { Shell } from "./Shell.ts"
-import type { ToolHooks, ToolSandbox } from "./Slots.ts"
+import type { ToolHooks, ToolSandbox, ToolSecrets } from "./Slots.ts"
 import { makeTodoTool, Todos } from "./Todo.ts"
 import type { NativeTool } from "./Tool.ts"
 
@@ -67,5 +67,5 @@ export const layerSystemServices: Layer.Layer<
 export const layerExecutor: Layer.Layer<
   ToolExecutor,
   RegistryError,
-  NativeTools | McpTools | Permissions | ToolHooks | ToolSandbox | Ids | Environment | Config
+  NativeTools | McpTools | Permissions | ToolHooks | ToolSandbox | ToolSecrets | Ids | Environment | Config
 > = Layer.provide(layerRegistry, Guard.layer)

@@ -1,5 +1,5 @@
 /**
- * Where other rooms stand in the way of a tool call (reading 2.3). Both slots are empty here; whoever fills one adapts
+ * Where other rooms stand in the way of a tool call (reading 2.3). The slots are empty here; whoever fills one adapts
  * its room to the interface and nothing else in the tools changes.
  *
  * @since 0.1.0
@@ -86,4 +86,18 @@ export class ToolSandbox extends Context.Tag("@hanzo/dev/tools/ToolSandbox")<Too
   static readonly layerNoop: Layer.Layer<ToolSandbox> = Layer.succeed(ToolSandbox, {
     check: () => Effect.succeed({ allowed: true, hold: { enforcement: "off", mode: "off" } })
   })
+}
+
+/** @since 0.1.0 @category models */
+export interface ToolSecretsService {
+  /**
+   * Secrets beyond those of the environment and of the settings' keys, for the calls that end from now on; the same array
+   * as long as nothing is new.
+   */
+  readonly known: Effect.Effect<ReadonlyArray<string>>
+}
+
+/** @since 0.1.0 @category services */
+export class ToolSecrets extends Context.Tag("@hanzo/dev/tools/ToolSecrets")<ToolSecrets, ToolSecretsService>() {
+  static readonly layerNone: Layer.Layer<ToolSecrets> = Layer.succeed(ToolSecrets, { known: Effect.succeed([]) })
 }

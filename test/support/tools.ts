@@ -23,7 +23,7 @@ import { Spawner } from "../../src/platform/Spawner.ts"
 import { layerExecutor, layerSystemServices, systemTools } from "../../src/tools/Layers.ts"
 import { McpTools } from "../../src/tools/McpTools.ts"
 import { NativeTools } from "../../src/tools/Registry.ts"
-import { ToolHooks, ToolSandbox } from "../../src/tools/Slots.ts"
+import { ToolHooks, ToolSandbox, ToolSecrets } from "../../src/tools/Slots.ts"
 import type { NativeTool } from "../../src/tools/Tool.ts"
 
 /** The settings' own defaults with some of them replaced. */
@@ -83,8 +83,8 @@ export const layerBelow = (
     NodePath.layer
   )
 
-/** No key in environment or settings: there is nothing to mask. */
-export const layerNoSecrets = Layer.merge(Environment.layerTest(), Config.layerText("{}"))
+/** No key in environment or settings, no login: there is nothing to mask. */
+export const layerNoSecrets = Layer.mergeAll(Environment.layerTest(), Config.layerText("{}"), ToolSecrets.layerNone)
 
 /** ToolExecutor over the given tools, nothing else. */
 export const layerTools = (
@@ -99,6 +99,7 @@ export const layerTools = (
       McpTools.layerEmpty,
       ToolHooks.layerNoop,
       ToolSandbox.layerNoop,
+      ToolSecrets.layerNone,
       Ids.layerCounting,
       secrets
     ])
@@ -118,7 +119,15 @@ export const layerSystem = (
     services,
     Layer.provide(
       layerExecutor,
-      Layer.mergeAll(native, permissions, McpTools.layerEmpty, ToolHooks.layerNoop, ToolSandbox.layerNoop, below)
+      Layer.mergeAll(
+        native,
+        permissions,
+        McpTools.layerEmpty,
+        ToolHooks.layerNoop,
+        ToolSandbox.layerNoop,
+        ToolSecrets.layerNone,
+        below
+      )
     )
   )
 }

@@ -14,6 +14,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { Agent } from "../../src/agent/Agent.ts"
 import { layerModels, layerProcess, layerSettings } from "../../src/app/Runtime.ts"
+import { Credentials } from "../../src/credentials/Credentials.ts"
 import type { RunPermissionMode } from "../../src/domain/Permission.ts"
 import { PermissionPrompter } from "../../src/domain/PermissionPrompter.ts"
 import { success, ToolExecutor } from "../../src/domain/ToolExecutor.ts"
@@ -31,6 +32,7 @@ import { layerExecutor } from "../../src/tools/Layers.ts"
 import { McpTools } from "../../src/tools/McpTools.ts"
 import { NativeTools } from "../../src/tools/Registry.ts"
 import { layerSandboxSlot } from "../../src/tools/SandboxSlot.ts"
+import { ToolSecrets } from "../../src/tools/Slots.ts"
 import type { NativeTool, PreparedCall } from "../../src/tools/Tool.ts"
 
 const settings = JSON.stringify({
@@ -119,6 +121,7 @@ const inWorld = <A, E>(
       const tools = layerExecutor.pipe(
         Layer.provide(Layer.mergeAll(
           Layer.succeed(NativeTools, native),
+          ToolSecrets.layerNone,
           Layer.succeed(McpTools, { tools: Effect.succeed(mcp), isReadOnly: () => true }),
           layerHookSlot,
           layerSandboxSlot
@@ -127,6 +130,7 @@ const inWorld = <A, E>(
       )
       const runtime = Agent.layer.pipe(
         Layer.provideMerge(Layer.merge(tools, layerModels(options))),
+        Layer.provideMerge(Credentials.layerStore),
         Layer.provideMerge(layerSettings(options)),
         Layer.provideMerge(layerProcess({ memory: true })),
         Layer.provideMerge(audit)
