@@ -10,6 +10,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 
@@ -77,17 +78,19 @@ export const inOrder = <const Layers extends readonly [AnyLayer, ...ReadonlyArra
     let memo: Layer.MemoMap | undefined
     let all: Context.Context<never> = Context.add(outer, Scope.Scope, scope)
     let made: Context.Context<never> = Context.empty()
-    // the list's type says what each layer needs; here they are all alike
-    for (const layer of layers as unknown as ReadonlyArray<Layer.Layer<never, Failure, never>>) {
-      const direct = builds.get(layer) as Effect.Effect<Context.Context<never>, Failure> | undefined
-      if (direct === undefined) memo ??= yield* Layer.makeMemoMap
-      const built = yield* Effect.provide(
-        direct ?? Layer.buildWithMemoMap(layer, memo as Layer.MemoMap, scope),
-        all
-      )
-      made = Context.merge(made, built)
-      all = Context.merge(all, built)
-    }
+    const each = Effect.gen(function*() {
+      // the list's type says what each layer needs; here they are all alike
+      for (const layer of layers as unknown as ReadonlyArray<Layer.Layer<never, Failure, never>>) {
+        const direct = builds.get(layer) as Effect.Effect<Context.Context<never>, Failure> | undefined
+        if (direct === undefined) memo ??= yield* Layer.makeMemoMap
+        // one fiber, one step after the other: setting the context is what providing it to each would come to
+        yield* FiberRef.set(FiberRef.currentContext, all)
+        const built = yield* direct ?? Layer.buildWithMemoMap(layer, memo as Layer.MemoMap, scope)
+        made = Context.merge(made, built)
+        all = Context.merge(all, built)
+      }
+    })
+    yield* Effect.ensuring(each, FiberRef.set(FiberRef.currentContext, outer))
     return made as Context.Context<Out>
   })
   return known(Layer.scopedContext(build), build)
