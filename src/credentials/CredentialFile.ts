@@ -71,6 +71,7 @@ const fields = [
   "expires_at",
   "scopes",
   "client_id",
+  "client_secret",
   "issuer",
   "token_endpoint",
   "resource"
@@ -139,6 +140,7 @@ const credentialOf = (provider: string, node: Document.Node): ProviderCredential
     const value = textOf(members, name)
     return value === null ? {} : { [name]: value }
   }
+  const client_secret = textOf(members, "client_secret")
   return {
     provider,
     access_token: Redacted.make(access_token),
@@ -146,6 +148,7 @@ const credentialOf = (provider: string, node: Document.Node): ProviderCredential
     expires_at: timeOf(members),
     ...(scopes === null ? {} : { scopes }),
     ...optional("client_id"),
+    ...(client_secret === null ? {} : { client_secret: Redacted.make(client_secret) }),
     ...optional("issuer"),
     ...optional("token_endpoint"),
     ...optional("resource")
@@ -363,6 +366,8 @@ const valueOf = (credential: ProviderCredential, field: Field): unknown => {
       return Redacted.value(credential.access_token)
     case "refresh_token":
       return credential.refresh_token === null ? null : Redacted.value(credential.refresh_token)
+    case "client_secret":
+      return credential.client_secret === undefined ? undefined : Redacted.value(credential.client_secret)
     default:
       return credential[field]
   }

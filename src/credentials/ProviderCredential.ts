@@ -20,6 +20,8 @@ export interface ProviderCredential {
   readonly expires_at: number | null
   readonly scopes?: ReadonlyArray<string>
   readonly client_id?: string
+  /** Of a client that was registered for this login alone; those of the settings are not stored. */
+  readonly client_secret?: Redacted.Redacted
   readonly issuer?: string
   /** Where the refresh goes when no settings name it (logins at servers of tools). */
   readonly token_endpoint?: string

@@ -42,10 +42,13 @@ const foreign = ({ issuer, provider }: ProviderCredential, other: string): OAuth
   })
 
 /** The login's own server, where it names one. */
-const ownServer = ({ client_id, issuer, token_endpoint }: ProviderCredential): Party | null =>
-  token_endpoint === undefined || client_id === undefined
-    ? null
-    : { server: { issuer: issuer ?? null, token_endpoint }, client: { client_id } }
+const ownServer = (
+  { client_id, client_secret, issuer, token_endpoint }: ProviderCredential
+): Party | null =>
+  token_endpoint === undefined || client_id === undefined ? null : {
+    server: { issuer: issuer ?? null, token_endpoint },
+    client: { client_id, ...(client_secret === undefined ? {} : { client_secret }) }
+  }
 
 /**
  * The party that may refresh this login, from what the settings found.

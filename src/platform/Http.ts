@@ -87,6 +87,8 @@ export interface HttpRequest {
   readonly allowAddress?: (ip: string) => boolean
   /** Takes a connection of its own instead of a pooled one. */
   readonly fresh?: boolean
+  /** Never goes out twice: a pooled connection that dies before the answer is an error, the other side may have read it. */
+  readonly once?: boolean
   /**
    * Follows 301, 302, 303, 307 and 308, at most `limit` times, where `approve` says yes to the next address; otherwise
    * the redirect itself is the answer. Headers of identity stay behind when the origin changes.
@@ -345,7 +347,9 @@ const make: Effect.Effect<HttpService, never, Environment | Scope.Scope> = Effec
       const gone = { reason: "reset", text: "the connection was closed by the other side" } as const
       if (closed) return Effect.fail(fail(gone))
       return attempt(request, url, request.fresh === true, fail).pipe(
-        Effect.catchAll((error) => error === "stale" ? attempt(request, url, true, fail) : Effect.fail(error)),
+        Effect.catchAll((error) =>
+          error === "stale" && request.once !== true ? attempt(request, url, true, fail) : Effect.fail(error)
+        ),
         Effect.mapError((error) => error === "stale" ? fail(gone) : error)
       )
     })

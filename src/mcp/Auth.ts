@@ -1,0 +1,478 @@
+/**
+ * Logins at MCP servers over HTTP (HIP-301 sections 1 and 6; reading 1.13): from a refusal to the authorization server, to a
+ * token, to the store. A token goes to the resource it was issued for and, to be refreshed, to its own issuer; nowhere else.
+ *
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type { HanzoConfig, McpServerConfig } from "../config/Schema.ts"
+import type { CredentialError } from "../credentials/CredentialError.ts"
+import { serverKey } from "../credentials/CredentialFile.ts"
+import { CredentialStore, type StoredLogin } from "../credentials/CredentialStore.ts"
+import { isDue, isExpired } from "../credentials/Expiry.ts"
+import { credentialOf } from "../credentials/Login.ts"
+import type { LoginEvents } from "../credentials/LoginEvents.ts"
+import { type AuthorizationServer, type OAuthClient, OAuthError } from "../credentials/OAuthClient.ts"
+import type { LoginResult } from "../credentials/OAuthFlow.ts"
+import type { ProviderCredential } from "../credentials/ProviderCredential.ts"
+import type { Party } from "../credentials/TokenRefresh.ts"
+import * as TerminalText from "../codec/TerminalText.ts"
+import { Environment } from "../platform/Environment.ts"
+import { Http } from "../platform/Http.ts"
+import type { McpAuthorizer, Refusal } from "./Authorizer.ts"
+import * as Challenge from "./Challenge.ts"
+import { fault } from "./HttpWire.ts"
+import type { McpError } from "./McpError.ts"
+import * as Registration from "./Registration.ts"
+import * as ResourceMetadata from "./ResourceMetadata.ts"
+
+/** What a definition says of its server. @since 0.1.0 @category models */
+export interface AuthTarget {
+  /** The server's name in the settings. */
+  readonly server: string
+  /** Variables expanded. */
+  readonly url: string
+  readonly oauth?: McpServerConfig["oauth"]
+  readonly config: HanzoConfig
+}
+
+/** How the user takes part. @since 0.1.0 @category models */
+export interface LoginWay {
+  /** `false` opens none: the address is only shown. */
+  readonly browser?: boolean
+  /** See `OAuthFlow.AuthorizationInput`. */
+  readonly pasted?: Effect.Effect<string>
+  /** By a code that is typed on any device (RFC 8628). */
+  readonly device?: boolean
+  readonly events?: LoginEvents
+  /** Asks for a client id, where no other way to one is left; null = none is known. */
+  readonly client?: Effect.Effect<OAuthClient | null>
+  /** In addition to those that the server asks for. */
+  readonly scopes?: ReadonlyArray<string>
+}
+
+/** @since 0.1.0 @category models */
+export interface McpAuthService {
+  /** For one connection. Without a way it uses what is stored, refreshes it, and says `needs_login` for the rest. */
+  readonly authorizer: (target: AuthTarget, way?: LoginWay) => Effect.Effect<McpAuthorizer>
+  /** `hanzo-dev mcp auth SERVER`: asks the server what it wants, logs in, stores. */
+  readonly login: (target: AuthTarget, way: LoginWay) => Effect.Effect<ProviderCredential, OAuthError | CredentialError>
+  /** What is stored for this server, the newest last. */
+  readonly stored: (target: AuthTarget) => Effect.Effect<ReadonlyArray<StoredLogin>, CredentialError>
+  /** Revokes where that is possible and forgets; the number of logins that were there. */
+  readonly logout: (target: AuthTarget) => Effect.Effect<number, CredentialError>
+}
+
+/** Step-ups for the same scopes (1.13). @since 0.1.0 @category constants */
+export const maxStepUps = 2
+const offline = "offline_access"
+const loopbackAddress = "http://127.0.0.1/callback"
+const probeLimits = { connect_ms: 10_000, headers_ms: 30_000, idle_ms: 30_000 }
+
+interface Discovered {
+  readonly server: AuthorizationServer
+  readonly resource: string
+  readonly scopes_supported: ReadonlyArray<string> | null
+}
+
+const union = (...lists: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => [...new Set(lists.flat())]
+
+const same = (a: Redacted.Redacted, b: Redacted.Redacted | null): boolean =>
+  b !== null && Redacted.value(a) === Redacted.value(b)
+
+/**
+ * The scopes to ask for: what the challenge names, else what the resource supports, else none; the settings' own in any
+ * case. `offline_access` is asked for exactly where the server has it, and not alone.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const scopesFor = (
+  server: Pick<AuthorizationServer, "scopes_supported">,
+  challenged: ReadonlyArray<string> | null,
+  supported: ReadonlyArray<string> | null,
+  more: ReadonlyArray<string>
+): ReadonlyArray<string> => {
+  const wanted = union(more, challenged ?? supported ?? []).filter((scope) => scope !== offline)
+  return wanted.length > 0 && server.scopes_supported?.includes(offline) === true ? [...wanted, offline] : wanted
+}
+
+const make = Effect.gen(function*() {
+  const context = yield* Effect.context<Http | Environment>()
+  const scope = yield* Effect.scope
+  const http = yield* Http
+  const { vars } = yield* Environment
+  const store = yield* CredentialStore
+
+  // The flows are loaded when somebody logs in.
+  const flows = yield* Effect.cached(Effect.gen(function*() {
+    const [flow, device, servers, endpoint, browser, loopback, random] = yield* Effect.promise(() =>
+      Promise.all([
+        import("../credentials/OAuthFlow.ts"),
+        import("../credentials/DeviceFlow.ts"),
+        import("../credentials/LoginServers.ts"),
+        import("../credentials/TokenEndpoint.ts"),
+        import("../platform/Browser.ts"),
+        import("../platform/Loopback.ts"),
+        import("../platform/SecureRandom.ts")
+      ])
+    )
+    const layer = Layer.mergeAll(flow.OAuthFlow.layer, device.DeviceFlow.layer, servers.LoginServers.layer).pipe(
+      Layer.provideMerge(
+        Layer.mergeAll(
+          endpoint.TokenEndpoint.layer,
+          browser.Browser.layer,
+          loopback.Loopback.layer,
+          random.SecureRandom.layer
+        )
+      )
+    )
+    const built = yield* Effect.provide(Layer.buildWithScope(layer, scope), context)
+    return {
+      code: Context.get(built, flow.OAuthFlow),
+      device: Context.get(built, device.DeviceFlow),
+      servers: Context.get(built, servers.LoginServers),
+      endpoint: Context.get(built, endpoint.TokenEndpoint)
+    }
+  }))
+
+  const settingsOf = (target: AuthTarget): string => `mcp_servers.${TerminalText.line(target.server, 80)}.oauth`
+
+  const configured = (target: AuthTarget): Effect.Effect<OAuthClient | null, OAuthError> => {
+    const { client_id, client_secret_env } = target.oauth ?? {}
+    if (client_id === undefined) return Effect.succeed(null)
+    if (client_secret_env === undefined) return Effect.succeed({ client_id })
+    const secret = vars.get(client_secret_env)?.trim()
+    return secret === undefined || secret === ""
+      ? Effect.fail(
+        new OAuthError({
+          reason: "not_configured",
+          message: `${settingsOf(target)}.client_secret_env names the variable ${
+            TerminalText.line(client_secret_env, 80)
+          }, which is not set`
+        })
+      )
+      : Effect.succeed({ client_id, client_secret: Redacted.make(secret) })
+  }
+
+  const discover = (target: AuthTarget, challenge: Challenge.Challenge): Effect.Effect<Discovered, OAuthError> =>
+    Effect.gen(function*() {
+      const { servers } = yield* flows
+      const found = yield* ResourceMetadata.find(http, target.url, challenge.resource_metadata)
+      // Before 2025-06-18 a server issued its tokens itself.
+      const issuer = found?.authorization_servers[0] ?? new URL(target.url).origin
+      return {
+        server: yield* servers.discover(issuer),
+        resource: found?.resource ?? ResourceMetadata.canonical(target.url),
+        scopes_supported: found?.scopes_supported ?? null
+      }
+    })
+
+  /** Logins for this resource; of the configured client, if there is one. */
+  const stored: McpAuthService["stored"] = (target) =>
+    Effect.map(
+      store.list,
+      ({ logins }) =>
+        logins.filter(({ credential: { client_id, provider, resource } }) =>
+          provider.startsWith("mcp/") && resource !== undefined && ResourceMetadata.covers(resource, target.url) &&
+          (target.oauth?.client_id === undefined || target.oauth.client_id === client_id)
+        )
+    )
+
+  const forgetOthers = (target: AuthTarget, kept: ProviderCredential): Effect.Effect<void, CredentialError> =>
+    target.oauth?.client_id === undefined
+      ? Effect.flatMap(stored(target), (all) =>
+        Effect.forEach(
+          all.filter(({ credential, provider }) => provider !== kept.provider && credential.resource === kept.resource),
+          ({ provider }) => store.remove(provider),
+          { discard: true }
+        ))
+      : Effect.void
+
+  const logIn = (
+    target: AuthTarget,
+    way: LoginWay,
+    { resource, server }: Discovered,
+    scopes: ReadonlyArray<string>
+  ): Effect.Effect<ProviderCredential, OAuthError | CredentialError> =>
+    Effect.gen(function*() {
+      const { code, device } = yield* flows
+      const choice: Registration.ClientChoice = {
+        configured: yield* configured(target),
+        metadata_url: target.oauth?.client_metadata_url ?? null,
+        asked: way.client ?? Effect.succeed(null),
+        scopes,
+        settings: settingsOf(target)
+      }
+      const client = (redirect_uri: string) => Registration.clientFor(http, server, choice, redirect_uri)
+      const shared = {
+        server,
+        scopes,
+        resource,
+        ...(way.browser === undefined ? {} : { browser: way.browser }),
+        ...(way.events === undefined ? {} : { events: way.events })
+      }
+      const port = target.oauth?.callback_port
+      const result: LoginResult = way.device === true
+        ? yield* device.authorize({ ...shared, client: yield* client(loopbackAddress) })
+        : yield* code.authorize({
+          ...shared,
+          client,
+          redirect: port === undefined ? {} : { port },
+          ...(way.pasted === undefined ? {} : { pasted: way.pasted }),
+          // Without it some servers give no refresh token (OpenID Connect Core, section 11).
+          ...(scopes.includes(offline) ? { parameters: { prompt: "consent" } } : {})
+        })
+      const { client_secret } = result.client
+      const credential: ProviderCredential = {
+        ...credentialOf(
+          serverKey(server.issuer ?? "", resource, result.client.client_id),
+          { server, scopes, resource },
+          result
+        ),
+        ...(client_secret === undefined || choice.configured !== null ? {} : { client_secret })
+      }
+      yield* store.store(credential)
+      yield* forgetOthers(target, credential)
+      return credential
+    })
+
+  const clientOf = (
+    target: AuthTarget,
+    credential: ProviderCredential
+  ): Effect.Effect<OAuthClient | null, OAuthError> =>
+    Effect.map(configured(target), (own) => {
+      const { client_id, client_secret } = credential
+      return client_id === undefined
+        ? null
+        : own !== null && own.client_id === client_id
+        ? own
+        : { client_id, ...(client_secret === undefined ? {} : { client_secret }) }
+    })
+
+  /** Who refreshes and revokes a login: its own issuer. */
+  const partyOf = (target: AuthTarget, credential: ProviderCredential): Effect.Effect<Party | null, OAuthError> =>
+    Effect.gen(function*() {
+      const client = yield* clientOf(target, credential)
+      const { issuer } = credential
+      if (client === null || issuer === undefined) return null
+      const { servers } = yield* flows
+      return { server: yield* servers.discover(issuer), client }
+    })
+
+  const refresh = (target: AuthTarget, credential: ProviderCredential) =>
+    Effect.flatMap(
+      Effect.orElseSucceed(partyOf(target, credential), () => null),
+      (party) =>
+        store.refresh(credential.provider, target.config, {
+          than: credential.access_token,
+          ...(party === null ? {} : { party })
+        })
+    )
+
+  const authorizer: McpAuthService["authorizer"] = (target, way) =>
+    Effect.gen(function*() {
+      const turn = yield* Effect.makeSemaphore(1)
+      /** Undefined = not looked for yet. */
+      let current: ProviderCredential | null | undefined
+      let asked: ReadonlyArray<string> = []
+      /** The token of the last login here. */
+      let newest: Redacted.Redacted | null = null
+      const stepUps = new Map<string, number>()
+
+      const error = (reason: McpError["reason"], message: string): McpError =>
+        fault(target, reason, message, { sent: false })
+      const toMcpError = (cause: OAuthError | CredentialError): McpError =>
+        error(
+          cause.reason === "unavailable" || cause.reason === "busy" ? "network" : "needs_login",
+          `it asks for a login: ${cause.message}`
+        )
+      const name = TerminalText.line(target.server, 80)
+      const needsLogin = (why: string, scopes: ReadonlyArray<string> = []): McpError =>
+        error(
+          "needs_login",
+          `${why}; run: hanzo-dev mcp auth ${name}${
+            scopes.map((scope) => ` --scope ${TerminalText.line(scope, 80)}`).join("")
+          }`
+        )
+
+      const look = Effect.map(stored(target), (all) => all.at(-1)?.credential ?? null)
+
+      /** Null = it cannot be refreshed. */
+      const renewed = (credential: ProviderCredential): Effect.Effect<ProviderCredential | null, McpError> =>
+        credential.refresh_token === null
+          ? Effect.succeed(null)
+          : refresh(target, credential).pipe(
+            Effect.catchAll((cause) =>
+              cause.reason === "needs_login" || cause.reason === "not_found" || cause.reason === "not_configured"
+                ? Effect.succeed(null)
+                : Effect.fail(toMcpError(cause))
+            )
+          )
+
+      const usable: Effect.Effect<ProviderCredential | null, McpError> = Effect.gen(function*() {
+        if (current === undefined) current = yield* Effect.mapError(look, toMcpError)
+        if (current === null) return null
+        const now = yield* Clock.currentTimeMillis
+        if (!isDue(current, now)) return current
+        const before: ProviderCredential = current
+        // A token that is only about to expire is still good when its issuer cannot be reached.
+        const after = yield* Effect.catchIf(
+          renewed(before),
+          () => !isExpired(before, now),
+          () => Effect.succeed(before)
+        )
+        current = after ?? (isExpired(before, now) ? null : before)
+        return current
+      })
+
+      const login = (
+        found: Discovered,
+        scopes: ReadonlyArray<string>,
+        by: LoginWay
+      ): Effect.Effect<boolean, McpError> =>
+        Effect.gen(function*() {
+          const credential = yield* Effect.mapError(logIn(target, by, found, scopes), toMcpError)
+          current = credential
+          asked = scopes
+          newest = credential.access_token
+          return true
+        })
+
+      const unauthorized = (
+        challenge: Challenge.Challenge,
+        { refused, used }: Refusal
+      ): Effect.Effect<boolean, McpError> =>
+        Effect.gen(function*() {
+          if (refused > 0 && newest !== null && same(newest, used)) {
+            return yield* error("needs_login", "it refuses the token of a login that was just made (status 401)")
+          }
+          // Another process may have logged in or refreshed meanwhile.
+          const fresh = yield* Effect.mapError(look, toMcpError)
+          if (fresh !== null && !same(fresh.access_token, used) && !isDue(fresh, yield* Clock.currentTimeMillis)) {
+            current = fresh
+            return true
+          }
+          if (way === undefined && (fresh === null || fresh.refresh_token === null)) {
+            return yield* needsLogin("it asks for a login (status 401)")
+          }
+          const found = yield* Effect.mapError(discover(target, challenge), toMcpError)
+          if (refused === 0 && fresh !== null && fresh.issuer === found.server.issuer) {
+            const again = yield* renewed(fresh)
+            if (again !== null && !same(again.access_token, used)) {
+              current = again
+              return true
+            }
+          }
+          if (way === undefined) return yield* needsLogin("its login is no longer good (status 401)")
+          return yield* login(
+            found,
+            scopesFor(
+              found.server,
+              challenge.scopes,
+              found.scopes_supported,
+              union(target.oauth?.scopes ?? [], way.scopes ?? [])
+            ),
+            way
+          )
+        })
+
+      const insufficient = (challenge: Challenge.Challenge): Effect.Effect<boolean, McpError> =>
+        Effect.gen(function*() {
+          const have = union(asked, current?.scopes ?? [], target.oauth?.scopes ?? [])
+          const named = union(have, challenge.scopes ?? [])
+          const key = named.toSorted().join(" ")
+          const before = stepUps.get(key) ?? 0
+          if (way === undefined) {
+            return yield* needsLogin("its login does not reach far enough (insufficient_scope)", named)
+          }
+          if (before >= maxStepUps) {
+            return yield* error(
+              "needs_login",
+              `it asks for more rights (insufficient_scope), although ${before} logins asked for all that it names`
+            )
+          }
+          stepUps.set(key, before + 1)
+          const found = yield* Effect.mapError(discover(target, challenge), toMcpError)
+          return yield* login(
+            found,
+            scopesFor(found.server, challenge.scopes, found.scopes_supported, union(have, way.scopes ?? [])),
+            way
+          )
+        })
+
+      return {
+        token: Effect.suspend(() =>
+          current === null ? Effect.succeed(null) : Effect.map(
+            turn.withPermits(1)(usable),
+            (credential) => credential?.access_token ?? null
+          )
+        ),
+        refused: (refusal) =>
+          turn.withPermits(1)(Effect.suspend(() => {
+            const challenge = Challenge.read(refusal.challenge)
+            if (refusal.status === 403 && challenge.error !== "insufficient_scope") return Effect.succeed(false)
+            // Another request was quicker.
+            if (current !== null && current !== undefined && !same(current.access_token, refusal.used)) {
+              return Effect.succeed(true)
+            }
+            return refusal.status === 401 ? unauthorized(challenge, refusal) : insufficient(challenge)
+          }))
+      }
+    })
+
+  /** What the server says to somebody without a token. */
+  const challengeOf = (target: AuthTarget): Effect.Effect<Challenge.Challenge> =>
+    Effect.scoped(Effect.gen(function*() {
+      const response = yield* http.request({
+        method: "POST",
+        url: target.url,
+        headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+        limits: probeLimits
+      })
+      yield* response.release
+      return response.status === 401 ? Challenge.read(response.headers["www-authenticate"]) : Challenge.none
+    })).pipe(Effect.orElseSucceed(() => Challenge.none))
+
+  const service: McpAuthService = {
+    authorizer,
+    stored,
+    login: (target, way) =>
+      Effect.gen(function*() {
+        const challenge = yield* challengeOf(target)
+        const found = yield* discover(target, challenge)
+        const more = union(target.oauth?.scopes ?? [], way.scopes ?? [])
+        return yield* logIn(
+          target,
+          way,
+          found,
+          scopesFor(found.server, challenge.scopes, found.scopes_supported, more)
+        )
+      }),
+    logout: (target) =>
+      Effect.gen(function*() {
+        const all = yield* stored(target)
+        for (const { credential, provider } of all) {
+          yield* Effect.ignore(Effect.gen(function*() {
+            const party = yield* partyOf(target, credential)
+            if (party?.server.revocation_endpoint === undefined) return
+            const { endpoint } = yield* flows
+            yield* endpoint.revoke(party.server, party.client, credential.refresh_token ?? credential.access_token)
+          }))
+          yield* store.remove(provider)
+        }
+        return all.length
+      })
+  }
+  return service
+})
+
+/** @since 0.1.0 @category services */
+export class McpAuth extends Context.Tag("@hanzo/dev/mcp/McpAuth")<McpAuth, McpAuthService>() {
+  static readonly layer: Layer.Layer<McpAuth, never, Http | Environment | CredentialStore> = Layer.scoped(McpAuth, make)
+}
