@@ -12,6 +12,9 @@ export const shells = ["bash", "zsh", "fish"] as const
 /** @since 0.1.0 @category models */
 export type Shell = (typeof shells)[number]
 
+/** Those that are there without settings. */
+const providers = ["hanzo", "anthropic", "openai"]
+
 const listed = commands.filter((command) => command.hidden !== true)
 
 const offered = (command: CommandSpec): ReadonlyArray<OptionSpec> =>
@@ -26,6 +29,7 @@ const wordsByPath = (): ReadonlyArray<readonly [path: string, words: ReadonlyArr
     [command.path.join(" "), [
       ...(command.path.length === 0 ? new Set(listed.flatMap(({ path }) => path.slice(0, 1))) : []),
       ...(command.path[0] === "completions" ? shells : []),
+      ...(command.args.some(({ name }) => name === "provider") ? providers : []),
       ...offered(command).flatMap(spellings),
       "--help"
     ]] as const

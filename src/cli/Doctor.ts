@@ -10,6 +10,7 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import { line } from "../codec/TerminalText.ts"
 import { Config, type ConfigService, type Issue } from "../config/Config.ts"
+import type { CredentialStore } from "../credentials/CredentialStore.ts"
 import type { Credentials } from "../credentials/Credentials.ts"
 import { childEnvironment } from "../platform/ChildEnvironment.ts"
 import { Dirs } from "../platform/Dirs.ts"
@@ -21,6 +22,7 @@ import type { Targets } from "../provider/Targets.ts"
 import type { Sandbox } from "../sandbox/Sandbox.ts"
 import { SessionStore } from "../storage/SessionStore.ts"
 import { bad, type Group, ok } from "./DoctorCheck.ts"
+import { loginChecks } from "./DoctorLogins.ts"
 import { modelChecks } from "./DoctorModels.ts"
 import { sandboxChecks } from "./DoctorSandbox.ts"
 import { issueText, print, printJson, stdoutStyle } from "./Output.ts"
@@ -197,6 +199,7 @@ export const report: Effect.Effect<
   never,
   | Config
   | Credentials
+  | CredentialStore
   | Dirs
   | Environment
   | FileSystem.FileSystem
@@ -224,6 +227,7 @@ export const report: Effect.Effect<
     ),
     Effect.all(tools.map(toolCheck), { concurrency: 4 }),
     sandboxChecks,
+    loginChecks,
     modelChecks
   ], { concurrency: "unbounded" })
   const checks = groups.flat()

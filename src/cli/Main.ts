@@ -33,6 +33,11 @@ const modules: Readonly<Record<string, () => Promise<Main>>> = {
   "permissions audit": async () => (await import("./commands/Permissions.ts")).audit,
   "sandbox status": async () => (await import("./commands/Sandbox.ts")).status,
   "sandbox exec": async () => (await import("./commands/Sandbox.ts")).exec,
+  "auth login": async () => (await import("./commands/Auth.ts")).login,
+  "auth logout": async () => (await import("./commands/Auth.ts")).logout,
+  "auth status": async () => (await import("./commands/Auth.ts")).status,
+  "auth refresh": async () => (await import("./commands/Auth.ts")).refresh,
+  "auth token": async () => (await import("./commands/Auth.ts")).token,
   "vectors eval": async () => (await import("./commands/Vectors.ts")).evaluate,
   "vectors check": async () => (await import("./commands/Vectors.ts")).check,
   "completions": async () => (await import("./commands/Completions.ts")).main

@@ -269,9 +269,61 @@ export const SandboxStatus = Schema.Struct({
 /** @since 0.1.0 @category models */
 export type SandboxStatus = typeof SandboxStatus.Type
 
+const LoginKind = Schema.Literal("api_key", "login")
+
+/**
+ * `auth status --json`; never a key or token. `ok` is false, and the exit code 2, when there is neither key nor login;
+ * `problem` says why the file of logins cannot be read. `providers` says what a request would carry, null = nothing;
+ * `detection` which provider is taken when none is named, and why. Times in seconds since the epoch, null = unknown.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const AuthStatus = Schema.Struct({
+  v,
+  ok: Schema.Boolean,
+  file: Schema.String,
+  problem: Schema.NullOr(Schema.String),
+  logins: Schema.Array(Schema.Struct({
+    provider: Schema.String,
+    state: Schema.Literal("valid", "due", "needs_login"),
+    expires_at: Schema.NullOr(Schema.Number),
+    scopes: Schema.NullOr(Schema.Array(Schema.String)),
+    client_id: Schema.NullOr(Schema.String),
+    issuer: Schema.NullOr(Schema.String),
+    resource: Schema.NullOr(Schema.String),
+    refreshable: Schema.Boolean,
+    problem: Schema.NullOr(Schema.String)
+  })),
+  broken: Schema.Array(Schema.Struct({ provider: Schema.String, message: Schema.String })),
+  providers: Schema.Array(Schema.Struct({
+    provider: Schema.String,
+    uses: Schema.NullOr(Schema.Struct({
+      kind: Schema.Literal("api_key", "api_key_command", "login"),
+      source: Schema.String
+    }))
+  })),
+  model: Schema.NullOr(Schema.Struct({ model: Schema.String, provider: Schema.String, origin: Tier })),
+  detection: Schema.Struct({
+    provider: Schema.NullOr(Schema.String),
+    kind: Schema.NullOr(LoginKind),
+    reason: Schema.String,
+    candidates: Schema.Array(Schema.Struct({
+      provider: Schema.String,
+      kind: LoginKind,
+      state: Schema.Literal("usable", "unusable", "absent"),
+      outcome: Schema.Literal("wins", "would_work", "unusable", "absent"),
+      source: Schema.NullOr(Schema.String),
+      detail: Schema.String
+    }))
+  })
+})
+/** @since 0.1.0 @category models */
+export type AuthStatus = typeof AuthStatus.Type
+
 /** One thing looked at; `fix` says what to do about `warning` and `error`. @since 0.1.0 @category schemas */
 export const DoctorCheck = Schema.Struct({
-  group: Schema.Literal("program", "settings", "tools", "sandbox", "models"),
+  group: Schema.Literal("program", "settings", "tools", "sandbox", "logins", "models"),
   name: Schema.String,
   status: Schema.Literal("ok", "warning", "error"),
   detail: Schema.String,

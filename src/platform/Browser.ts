@@ -40,6 +40,18 @@ export const missingBrowser = (environment: Known): string | null => {
     : "there is no display"
 }
 
+/**
+ * The programs of `BROWSER`: several are separated by colons, `%s` in a word is the address, which else comes last. No
+ * shell reads them.
+ */
+const named = (environment: Known, url: string): ReadonlyArray<readonly [string, ...ReadonlyArray<string>]> =>
+  (variable(environment, "BROWSER") ?? "").split(":").flatMap((command) => {
+    const [program, ...words] = command.trim().split(/\s+/u)
+    if (program === undefined || program === "") return []
+    const args = words.map((word) => word.replaceAll("%s", () => url))
+    return [[program, ...args, ...(words.some((word) => word.includes("%s")) ? [] : [url])] as const]
+  })
+
 /** The programs that open addresses, best first, with the address as one argument. @since 0.1.0 @category combinators */
 export const openers = (
   environment: Known,
@@ -52,7 +64,11 @@ export const openers = (
       // No shell: `start` would read `&` in the address.
       return [["rundll32.exe", "url.dll,FileProtocolHandler", url]]
     default:
-      return [...(isWsl(environment) ? [["wslview", url] as const] : []), ["xdg-open", url]]
+      return [
+        ...named(environment, url),
+        ...(isWsl(environment) ? [["wslview", url] as const] : []),
+        ["xdg-open", url]
+      ]
   }
 }
 

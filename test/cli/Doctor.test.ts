@@ -9,11 +9,14 @@ import * as Schema from "effect/Schema"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import * as Doctor from "../../src/cli/Doctor.ts"
+import { layerUnasked } from "../../src/cli/DoctorLogins.ts"
 import * as Schemas from "../../src/cli/Schemas.ts"
 import { colourless } from "../../src/cli/Style.ts"
 import { Config } from "../../src/config/Config.ts"
 import { Credentials } from "../../src/credentials/Credentials.ts"
+import { CredentialStore } from "../../src/credentials/CredentialStore.ts"
 import { Workspace } from "../../src/domain/Workspace.ts"
+import { AtomicFile } from "../../src/platform/AtomicFile.ts"
 import { Dirs } from "../../src/platform/Dirs.ts"
 import { Environment } from "../../src/platform/Environment.ts"
 import { Files } from "../../src/platform/Files.ts"
@@ -48,8 +51,9 @@ interface Machine {
 const layerOf = (root: string, machine: Machine) =>
   Layer.merge(Targets.layer, Sandbox.layer).pipe(
     Layer.provide(ScriptedModels.layer),
+    Layer.provideMerge(Layer.provide(layerUnasked, Credentials.layerStore)),
+    Layer.provideMerge(Layer.provide(CredentialStore.layer, AtomicFile.layer)),
     Layer.provideMerge(Layer.mergeAll(
-      Credentials.layerKeys,
       Http.layer,
       Layer.succeed(LocalServers, { detect: Effect.succeed(machine.servers ?? []) }),
       Config.layerText(machine.settings ?? ""),

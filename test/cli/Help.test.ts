@@ -79,6 +79,9 @@ describe("completions", () => {
     assert.deepEqual(complete(["run", "--model", ""]), [])
     assert.deepEqual(complete(["run", "--scenario", ""]), ["c.bash"])
     assert.deepEqual(complete(["completions", "z"]), ["zsh"])
+    assert.deepEqual(complete(["auth", ""]), ["--help", "login", "logout", "refresh", "status", "token"])
+    assert.deepEqual(complete(["auth", "login", "a"]), ["anthropic"])
+    assert.deepEqual(complete(["auth", "login", "--"]), ["--api-key", "--device", "--help", "--no-browser", "--paste"])
     assert.notInclude(complete([""]), "start")
   })
 

@@ -41,6 +41,7 @@ const published: Readonly<Record<string, Published>> = {
   "permissions-list": { title: "hanzo-dev permissions list --json", schema: RuleListing },
   "permissions-audit": { title: "hanzo-dev permissions audit --json", schema: Schemas.PermissionsAudit },
   "sandbox-status": { title: "hanzo-dev sandbox status --json", schema: Schemas.SandboxStatus },
+  "auth-status": { title: "hanzo-dev auth status --json", schema: Schemas.AuthStatus },
   "doctor": { title: "hanzo-dev doctor --json", schema: Schemas.DoctorReport }
 }
 

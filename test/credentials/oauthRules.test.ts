@@ -292,6 +292,15 @@ describe("6.5: is there a browser", () => {
     }
   })
 
+  it("BROWSER names programs, one after the other, with the address in place of %s or last; no shell reads them", () => {
+    const url = "https://a.example/?a=1&b=$&%20"
+    assert.deepStrictEqual(
+      openers({ os: "linux", vars: new Map([["BROWSER", "one --new  %s -x:two; rm:: :/a/three"]]) }, url),
+      [["one", "--new", url, "-x"], ["two;", "rm", url], ["/a/three", url], ["xdg-open", url]]
+    )
+    assert.deepStrictEqual(openers({ os: "linux", vars: new Map([["BROWSER", ""]]) }, url), [["xdg-open", url]])
+  })
+
   /** Programs of a scratch directory are the only ones on PATH. */
   const opening = (scripts: Readonly<Record<string, string>>, url: string, vars: Record<string, string> = {}) =>
     Effect.gen(function*() {
