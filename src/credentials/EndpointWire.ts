@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as Encoding from "effect/Encoding"
 import * as Redacted from "effect/Redacted"
 import type * as Oauth from "oauth4webapi"
 import type { HttpService } from "../platform/Http.ts"
@@ -78,6 +79,13 @@ export const authMethodOf = (
   return null
 }
 
+/** As a form writes it (RFC 6749, section 2.3.1), and nothing more: servers that do not decode it read most of it too. */
+const formEncoded = (text: string): string => new URLSearchParams({ _: text }).toString().slice(2)
+
+const basic = (secret: string): ClientAuth => (_, { client_id }, _body, headers) => {
+  headers.set("authorization", `Basic ${Encoding.encodeBase64(`${formEncoded(client_id)}:${formEncoded(secret)}`)}`)
+}
+
 const authenticationOf = (
   wire: Wire,
   server: AuthorizationServer,
@@ -96,9 +104,7 @@ const authenticationOf = (
     ))
   }
   if (secret === "") return Effect.fail(notConfigured(`${method} needs a client secret, and there is none`))
-  return Effect.succeed(
-    method === "client_secret_post" ? wire.ClientSecretPost(secret) : wire.ClientSecretBasic(secret)
-  )
+  return Effect.succeed(method === "client_secret_post" ? wire.ClientSecretPost(secret) : basic(secret))
 }
 
 const whole = (text: string): boolean => /^\d{1,15}$/u.test(text)

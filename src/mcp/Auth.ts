@@ -26,6 +26,7 @@ import { Http } from "../platform/Http.ts"
 import type { McpAuthorizer, Refusal } from "./Authorizer.ts"
 import * as Challenge from "./Challenge.ts"
 import { fault } from "./HttpWire.ts"
+import * as IssuerMetadata from "./IssuerMetadata.ts"
 import type { McpError } from "./McpError.ts"
 import * as Registration from "./Registration.ts"
 import * as ResourceMetadata from "./ResourceMetadata.ts"
@@ -110,18 +111,17 @@ const make = Effect.gen(function*() {
 
   // The flows are loaded when somebody logs in.
   const flows = yield* Effect.cached(Effect.gen(function*() {
-    const [flow, device, servers, endpoint, browser, loopback, random] = yield* Effect.promise(() =>
+    const [flow, device, endpoint, browser, loopback, random] = yield* Effect.promise(() =>
       Promise.all([
         import("../credentials/OAuthFlow.ts"),
         import("../credentials/DeviceFlow.ts"),
-        import("../credentials/LoginServers.ts"),
         import("../credentials/TokenEndpoint.ts"),
         import("../platform/Browser.ts"),
         import("../platform/Loopback.ts"),
         import("../platform/SecureRandom.ts")
       ])
     )
-    const layer = Layer.mergeAll(flow.OAuthFlow.layer, device.DeviceFlow.layer, servers.LoginServers.layer).pipe(
+    const layer = Layer.merge(flow.OAuthFlow.layer, device.DeviceFlow.layer).pipe(
       Layer.provideMerge(
         Layer.mergeAll(
           endpoint.TokenEndpoint.layer,
@@ -135,10 +135,19 @@ const make = Effect.gen(function*() {
     return {
       code: Context.get(built, flow.OAuthFlow),
       device: Context.get(built, device.DeviceFlow),
-      servers: Context.get(built, servers.LoginServers),
       endpoint: Context.get(built, endpoint.TokenEndpoint)
     }
   }))
+
+  /** Kept for this process; a failure is not. */
+  const issuers = new Map<string, AuthorizationServer>()
+  const issuerOf = (issuer: string): Effect.Effect<AuthorizationServer, OAuthError> =>
+    Effect.suspend(() => {
+      const known = issuers.get(issuer)
+      return known === undefined
+        ? Effect.tap(IssuerMetadata.discover(http, issuer), (server) => Effect.sync(() => issuers.set(issuer, server)))
+        : Effect.succeed(known)
+    })
 
   const settingsOf = (target: AuthTarget): string => `mcp_servers.${TerminalText.line(target.server, 80)}.oauth`
 
@@ -161,12 +170,11 @@ const make = Effect.gen(function*() {
 
   const discover = (target: AuthTarget, challenge: Challenge.Challenge): Effect.Effect<Discovered, OAuthError> =>
     Effect.gen(function*() {
-      const { servers } = yield* flows
       const found = yield* ResourceMetadata.find(http, target.url, challenge.resource_metadata)
       // Before 2025-06-18 a server issued its tokens itself.
       const issuer = found?.authorization_servers[0] ?? new URL(target.url).origin
       return {
-        server: yield* servers.discover(issuer),
+        server: yield* issuerOf(issuer),
         resource: found?.resource ?? ResourceMetadata.canonical(target.url),
         scopes_supported: found?.scopes_supported ?? null
       }
@@ -260,8 +268,7 @@ const make = Effect.gen(function*() {
       const client = yield* clientOf(target, credential)
       const { issuer } = credential
       if (client === null || issuer === undefined) return null
-      const { servers } = yield* flows
-      return { server: yield* servers.discover(issuer), client }
+      return { server: yield* issuerOf(issuer), client }
     })
 
   const refresh = (target: AuthTarget, credential: ProviderCredential) =>

@@ -103,6 +103,11 @@ const afterFailure = (
     : Effect.fail(closed)
 }
 
+/** It refuses the very version it says it speaks, as one of several servers behind one address may: worth a second try. */
+const refusesOwn = (error: JsonRpcError | McpError, version: string): boolean =>
+  error instanceof JsonRpcError && error.reason === "remote" && error.code === unsupportedVersion &&
+  isJsonObject(error.data) && Wire.list(error.data, "supported").includes(version)
+
 const probe = (
   session: Session,
   link: Link,
@@ -112,7 +117,7 @@ const probe = (
     const silence = session.options.protocol === "2026-07-28" ? null : link.transport.probe_silence
     const version = modernVersions[0]
     const context: SendContext = { era: "modern", version, method: "server/discover", probe: true }
-    return Effect.raceFirst(
+    const ask = Effect.raceFirst(
       link.peer.request("server/discover", { _meta: session.meta(version) }, {
         // A legacy server would not know what is being cancelled.
         cancellable: false,
@@ -120,7 +125,8 @@ const probe = (
         ...(silence === null ? {} : { timeout: silence })
       }),
       Deferred.await(stray)
-    ).pipe(Effect.matchEffect({
+    )
+    return Effect.catchIf(ask, (error) => refusesOwn(error, version), () => ask).pipe(Effect.matchEffect({
       onFailure: (error) => afterFailure(session, link, error),
       onSuccess: (result) => {
         const supported = isJsonObject(result) ? own(result, "supportedVersions") : undefined
