@@ -10,7 +10,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { readFile } from "node:fs/promises"
+import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -67,39 +67,39 @@ const runtimeFile = "web-tree-sitter.wasm"
 const grammarFile = "tree-sitter-bash.wasm"
 
 /** Where a file of the grammar may be: beside the build, then the package it comes from. */
-const places = (file: string, module_url: string): ReadonlyArray<string> => {
+const places = function*(file: string, module_url: string): Generator<string> {
   const here = dirname(fileURLToPath(module_url))
-  const beside = ["..", join("..", "..")].map((up) => join(here, up, "grammar", file))
+  for (const up of ["..", join("..", "..")]) yield join(here, up, "grammar", file)
   try {
-    return [...beside, createRequire(module_url).resolve(`${file.slice(0, -".wasm".length)}/${file}`)]
+    yield createRequire(module_url).resolve(`${file.slice(0, -".wasm".length)}/${file}`)
   } catch {
-    return beside
+    // the package is not installed
   }
 }
 
 const codeOf = (cause: unknown): unknown =>
   typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
 
-const readFirst = async (candidates: ReadonlyArray<string>): Promise<Uint8Array> => {
+const readFirst = (candidates: Iterable<string>): Uint8Array => {
+  const tried: Array<string> = []
   for (const candidate of candidates) {
     try {
-      return await readFile(candidate)
+      return readFileSync(candidate)
     } catch (cause) {
       const code = codeOf(cause)
       if (code !== "ENOENT" && code !== "ENOTDIR") throw cause
+      tried.push(candidate)
     }
   }
-  throw new ShellGrammarError({ reason: "missing", detail: `looked for ${candidates.join(", ")}` })
+  throw new ShellGrammarError({ reason: "missing", detail: `looked for ${tried.join(", ")}` })
 }
 
 /** A parser of its own. Rejects with ShellGrammarError. @since 0.1.0 @category constructors */
 export const makeParser = async (module_url: string = import.meta.url): Promise<ShellParser> => {
   try {
-    const [runtime, grammar, { Language, Parser }] = await Promise.all([
-      readFirst(places(runtimeFile, module_url)),
-      readFirst(places(grammarFile, module_url)),
-      import("web-tree-sitter")
-    ])
+    const runtime = readFirst(places(runtimeFile, module_url))
+    const grammar = readFirst(places(grammarFile, module_url))
+    const { Language, Parser } = await import("web-tree-sitter")
     await Parser.init({ wasmBinary: runtime })
     const parser = new Parser()
     parser.setLanguage(await Language.load(grammar))
