@@ -144,6 +144,27 @@ export const UsageReported = event("usage", {
 /** Something the user should know that is not an error of the run. @since 0.1.0 @category schemas */
 export const Notice = event("notice", { code: Schema.String, message: Schema.String })
 
+/**
+ * What an MCP server is doing now: at the first prompt, and whenever it changes. `phase`: connecting, ready, closed (the
+ * next call connects again), failed, needs_login.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const McpServer = event("mcp.server", {
+  server: Schema.String,
+  phase: Schema.String,
+  tools: Schema.Number,
+  error: Schema.NullOr(Schema.Struct({ code: Schema.String, message: Schema.String }))
+})
+/** What an MCP server says to whoever watches it; without control characters and known secrets. @since 0.1.0 @category schemas */
+export const McpLog = event("mcp.log", {
+  server: Schema.String,
+  level: Schema.String,
+  logger: Schema.NullOr(Schema.String),
+  text: Schema.String
+})
+
 const terminal = {
   result: Schema.String,
   usage: Usage,
@@ -178,6 +199,8 @@ export const AgentEventBody = Schema.Union(
   Compaction,
   UsageReported,
   Notice,
+  McpServer,
+  McpLog,
   RunCompleted,
   RunFailed,
   RunCancelled

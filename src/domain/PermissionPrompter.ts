@@ -6,6 +6,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { JsonObject } from "./Json.ts"
+import type { UserAnswer, UserQuestion } from "./UserQuestion.ts"
 
 /** @since 0.1.0 @category models */
 export type PermissionDecision =
@@ -30,6 +31,8 @@ export interface PermissionPrompterService {
     input: JsonObject,
     context: PermissionRequestContext
   ) => Effect.Effect<PermissionDecision>
+  /** Questions of other kinds; absent = it answers none, and the next one is asked. */
+  readonly ask?: (question: UserQuestion, context: PermissionRequestContext) => Effect.Effect<UserAnswer>
 }
 
 /**

@@ -53,6 +53,8 @@ export const isAmbiguousServer = (server: string): boolean => {
 export interface NamedTool {
   readonly server: string
   readonly tool: string
+  /** Its own name, where the settings give it another; members of a collision are told apart by it. */
+  readonly raw_name?: string
 }
 
 /** Tools with one canonical name; `tools` are their places in what was given, ascending. @since 0.1.0 @category models */
@@ -74,7 +76,7 @@ export interface Catalogue {
   readonly collisions: ReadonlyArray<NameCollision>
 }
 
-const digest = ({ server, tool }: NamedTool): string => sha256Hex(`${server}\0${tool}`)
+const digest = ({ raw_name, server, tool }: NamedTool): string => sha256Hex(`${server}\0${raw_name ?? tool}`)
 
 /**
  * Names for tools of several servers, the same for the same tools in any order (1.8). A member's name is

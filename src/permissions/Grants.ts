@@ -13,7 +13,7 @@ interface Grant {
   readonly subject: string | null
 }
 
-type Asked = Pick<PermissionRequest, "tool_name" | "subjects" | "kind" | "inside_workspace">
+type Asked = Pick<PermissionRequest, "tool_name" | "other_names" | "subjects" | "kind" | "inside_workspace">
 
 const wholeTool = (request: Asked): boolean =>
   request.subjects.length === 0 || ((request.kind === "read" || request.kind === "edit") && request.inside_workspace)
@@ -53,9 +53,11 @@ export const rulesOf = (request: Asked, verdict: PolicyVerdict): ReadonlyArray<P
       : asked.map(partGrant).map((grant) => allow(grant.tool_name, grant.subject))
   }
   if (verdict.unsure === true) return null
-  return request.subjects.length === 0
-    ? [allow(request.tool_name, null)]
-    : request.subjects.map((subject) => allow(request.tool_name, subject))
+  return [request.tool_name, ...(request.other_names ?? [])].flatMap((name) =>
+    request.subjects.length === 0
+      ? [allow(name, null)]
+      : request.subjects.map((subject) => allow(name, subject))
+  )
 }
 
 /** Grants by session. @since 0.1.0 @category models */

@@ -27,6 +27,8 @@ export type ToolKind = "read" | "edit" | "execute" | "network" | "other"
 /** @since 0.1.0 @category models */
 export interface PermissionRequest {
   readonly tool_name: string
+  /** Rules for these names hold too; the strictest verdict decides (reading 1.8). */
+  readonly other_names?: ReadonlyArray<string>
   readonly input: JsonObject
   /** Canonical subjects (paths, the command line, the URL); every one of them must be allowed. */
   readonly subjects: ReadonlyArray<string>

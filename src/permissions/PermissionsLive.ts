@@ -108,7 +108,10 @@ export const make = Effect.gen(function*() {
       if (request.tool_name !== "bash" || first === undefined) {
         return strictest([
           policy.evaluate(request.tool_name, first),
-          ...rest.map((subject) => policy.evaluate(request.tool_name, subject))
+          ...rest.map((subject) => policy.evaluate(request.tool_name, subject)),
+          ...(request.other_names ?? []).flatMap((name) =>
+            [first, ...rest].map((subject) => policy.evaluate(name, subject))
+          )
         ])
       }
       const source = yield* shell

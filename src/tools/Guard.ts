@@ -113,13 +113,18 @@ const secretsOf = (vars: ReadonlyMap<string, string>, config: HanzoConfig): Read
       ? [value, value.replace(/^(?:bearer|basic|token)\s+/iu, "")]
       : []
   )
+  const servers = Object.values(config.mcp_servers).flatMap(({ env, headers: own }) => [
+    ...Object.entries(env ?? {}).filter(([name]) => isCredentialVariable(name)).map(([, value]) => value),
+    ...Object.values(own ?? {}).flatMap((value) => [value, value.replace(/^(?:bearer|basic|token)\s+/iu, "")])
+  ])
   return knownSecrets(vars, {
     names: providers.flatMap((provider) => provider.api_key_env ?? []),
     values: [
       config.api_key ?? "",
       ...providers.flatMap((provider) => provider.api_key ?? []),
       ...settings.map(([, value]) => value),
-      ...headers
+      ...headers,
+      ...servers
     ]
   })
 }
@@ -170,7 +175,8 @@ const make = Effect.gen(function*() {
     decided_by: string,
     execute: PreparedCall["run"],
     course: Course.Course,
-    mask: Mask.Mask
+    mask: Mask.Mask,
+    mode: RunPermissionMode
   ): Effect.Effect<ToolResult> =>
     Effect.gen(function*() {
       const { call_id, session_id, tool_name } = call
@@ -186,7 +192,7 @@ const make = Effect.gen(function*() {
       const started = yield* Clock.currentTimeMillis
       // A tool that interrupts itself has an end of its own; here it is the call that is interrupted.
       const done = yield* Effect.exit(
-        Effect.suspend(() => execute({ session_id, call_id, emit: live.emit }))
+        Effect.suspend(() => execute({ session_id, call_id, emit: live.emit, mode, report: course.report }))
       ).pipe(Effect.zipLeft(live.flush), Effect.onInterrupt(() => course.ran(started, "interrupted")))
       const result = (yield* currentMask).result(
         Exit.isSuccess(done) ? lawful(tool_name, done.value) : yield* broke(tool_name, done.cause)
@@ -236,14 +242,20 @@ const make = Effect.gen(function*() {
 
       const authorization = yield* closed(
         "permission",
-        Effect.suspend(() => permissions.authorize({ ...call, mode: context.mode })),
+        Effect.suspend(() =>
+          permissions.authorize({
+            ...call,
+            mode: context.mode,
+            ...(tool.other_names === undefined ? {} : { other_names: tool.other_names })
+          })
+        ),
         (reason) => ({ allowed: false as const, decided_by: "default", reason })
       )
       if (!authorization.allowed) return failure(authorization.reason)
 
       // In one piece when the call has ended: that it was allowed is written down already.
       return yield* Effect.ensuring(
-        onward(call, authorization.decided_by, execute, course, mask),
+        onward(call, authorization.decided_by, execute, course, mask, context.mode),
         Effect.suspend(() => permissions.recordSteps(call, course.steps)).pipe(
           Effect.catchAllCause((cause) => Effect.logError(`the record of ${name} broke: ${Cause.pretty(cause)}`))
         )

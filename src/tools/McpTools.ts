@@ -19,6 +19,14 @@ export interface McpToolsService {
   readonly tools: Effect.Effect<ReadonlyArray<NativeTool>>
   /** Known without asking a server; unknown names are not read-only. */
   readonly isReadOnly: (name: string) => boolean
+  /** The tool of a call; a list that is known to have changed is read again first. Absent = looked up in `tools`. */
+  readonly find?: (name: string) => Effect.Effect<NativeTool | undefined>
+  /** Why a name with the prefix stands for nothing; absent = nothing is known about it. */
+  readonly explain?: (name: string) => Effect.Effect<string>
+  /** Native tools that belong to servers: `mcp_search`, `mcp_resources`, `mcp_read`. Absent = none. */
+  readonly native?: ReadonlyArray<NativeTool>
+  /** Tools that can be called and are not listed to the model: they are too many, or of no use now. */
+  readonly withheld?: Effect.Effect<ReadonlySet<string>>
 }
 
 /** @since 0.1.0 @category services */

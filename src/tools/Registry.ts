@@ -86,7 +86,10 @@ const make = Effect.gen(function*() {
   const guard = yield* Guard
   const mcp = yield* McpTools
   const ids = yield* Ids
-  const native = yield* indexed(yield* NativeTools, (name) => validName.test(name) && !name.startsWith(mcpPrefix))
+  const native = yield* indexed(
+    [...(yield* NativeTools), ...(mcp.native ?? [])],
+    (name) => validName.test(name) && !name.startsWith(mcpPrefix)
+  )
   const definitions = Array.from(native.values(), (tool): ToolDef => tool.definition)
 
   // A server cannot take the name of a native tool: only names with the prefix come from it, and only those go to it.
@@ -95,9 +98,14 @@ const make = Effect.gen(function*() {
     (tools) => tools.filter((tool) => tool.definition.name.startsWith(mcpPrefix))
   )
 
+  const listed = Effect.map(
+    fromServers,
+    (tools): ReadonlyArray<ToolDef> => [...definitions, ...tools.map((tool) => tool.definition)]
+  )
+
   const find = (name: string): Effect.Effect<NativeTool | undefined> =>
     name.startsWith(mcpPrefix)
-      ? Effect.map(fromServers, (tools) => tools.find((tool) => tool.definition.name === name))
+      ? mcp.find?.(name) ?? Effect.map(fromServers, (tools) => tools.find((tool) => tool.definition.name === name))
       : Effect.succeed(native.get(name))
 
   const unknown = (name: string) =>
@@ -116,7 +124,11 @@ const make = Effect.gen(function*() {
     execute: (name, input, session_id, context) =>
       Effect.gen(function*() {
         const tool = yield* find(name)
-        if (tool === undefined) return yield* unknown(name)
+        if (tool === undefined) {
+          return name.startsWith(mcpPrefix) && mcp.explain !== undefined
+            ? failure(yield* mcp.explain(name))
+            : yield* unknown(name)
+        }
         return yield* guard.run(tool, input, {
           tool_name: name,
           session_id,
@@ -125,7 +137,11 @@ const make = Effect.gen(function*() {
           report: context?.report ?? (() => Effect.void)
         })
       }),
-    definitions: Effect.map(fromServers, (tools) => [...definitions, ...tools.map((tool) => tool.definition)]),
+    definitions: mcp.withheld === undefined ? listed : Effect.zipWith(
+      listed,
+      mcp.withheld,
+      (all, withheld) => withheld.size === 0 ? all : all.filter(({ name }) => !withheld.has(name))
+    ),
     isReadOnly: (name) => name.startsWith(mcpPrefix) ? mcp.isReadOnly(name) : native.get(name)?.read_only === true
   } satisfies ToolExecutorService
 })

@@ -9,6 +9,8 @@ import * as Schema from "effect/Schema"
 import { TaggedError } from "../domain/TaggedError.ts"
 import type { ToolDef, ToolResult } from "../domain/Tool.ts"
 import type { JsonObject } from "../domain/Json.ts"
+import type { AgentEventBody } from "../domain/AgentEvent.ts"
+import type { RunPermissionMode } from "../domain/Permission.ts"
 import type { ToolKind } from "../permissions/Permissions.ts"
 
 /**
@@ -28,6 +30,10 @@ export interface ToolRun {
   readonly call_id: string
   /** Live output for the user, in order; never fails. */
   readonly emit: (text: string) => Effect.Effect<void>
+  /** Of the run; absent = default. */
+  readonly mode?: RunPermissionMode
+  /** Takes the events that the call brings beside its output; absent = nobody listens. */
+  readonly report?: (event: AgentEventBody) => Effect.Effect<void>
 }
 
 /** @since 0.1.0 @category models */
@@ -44,6 +50,8 @@ export interface NativeTool {
   readonly definition: ToolDef
   readonly kind: ToolKind
   readonly read_only: boolean
+  /** Rules for these names hold too; the strictest verdict decides (reading 1.8). */
+  readonly other_names?: ReadonlyArray<string>
   /** Fails with what is wrong in the input; the message names the field. */
   readonly prepare: (input: JsonObject) => Effect.Effect<PreparedCall, ToolFailure>
 }
