@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import * as DateTime from "effect/DateTime"
 import type { CredentialError } from "../credentials/CredentialError.ts"
 import type { OAuthError } from "../credentials/OAuthClient.ts"
 import { type CliExit, failed, usage } from "./Exit.ts"
@@ -41,7 +42,7 @@ export const untilText = (expires_at: number | null, now: number): string => {
   const left = expires_at - now / 1_000
   // a date that no calendar has is told by its span alone
   const at = Math.abs(expires_at) < 8e12
-    ? new Date(expires_at * 1_000).toISOString().slice(0, 16).replace("T", " ")
+    ? DateTime.formatIso(DateTime.unsafeMake(expires_at * 1_000)).slice(0, 16).replace("T", " ")
     : null
   return left <= 0
     ? `expired${at === null ? "" : ` at ${at} UTC`}`

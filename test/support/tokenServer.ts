@@ -16,12 +16,24 @@ export interface TokenServer {
   readonly close: () => Promise<void>
 }
 
-export const startTokenServer = (options: { readonly delay_ms?: number } = {}): Promise<TokenServer> => {
+export interface TokenServerOptions {
+  readonly delay_ms?: number
+  /** Seconds; default 3600. */
+  readonly expires_in?: number
+  /** Told of each access token before it is given. */
+  readonly issued?: (access_token: string) => void
+  /** Before the number of the token; default `access-` and `refresh-`. */
+  readonly names?: { readonly access: string; readonly refresh: string }
+  /** Answers in place of the token endpoint. */
+  readonly answer?: (form: URLSearchParams) => { readonly status: number; readonly body: object } | null
+}
+
+export const startTokenServer = (options: TokenServerOptions = {}): Promise<TokenServer> => {
   const refreshes: Array<string> = []
   let generation = 0
   let reused = false
-  const current = () => `refresh-${generation}`
-  const access = () => `access-${generation}`
+  const current = () => `${options.names?.refresh ?? "refresh-"}${generation}`
+  const access = () => `${options.names?.access ?? "access-"}${generation}`
   const opens = (token: string) => !reused && token === access()
   const server = http.createServer((request, response) => {
     let body = ""
@@ -34,6 +46,8 @@ export const startTokenServer = (options: { readonly delay_ms?: number } = {}): 
         return answer(opens((request.headers.authorization ?? "").replace("Bearer ", "")) ? 200 : 401, {})
       }
       const form = new URLSearchParams(body)
+      const other = options.answer?.(form) ?? null
+      if (other !== null) return answer(other.status, other.body)
       const given = form.get("refresh_token") ?? ""
       refreshes.push(given)
       if (form.get("grant_type") !== "refresh_token" || form.get("client_id") !== "client") {
@@ -44,13 +58,14 @@ export const startTokenServer = (options: { readonly delay_ms?: number } = {}): 
         return answer(400, { error: "invalid_grant", error_description: "the token was used before" })
       }
       generation++
+      options.issued?.(access())
       setTimeout(
         () =>
           answer(200, {
             access_token: access(),
             refresh_token: current(),
             token_type: "Bearer",
-            expires_in: 3600
+            expires_in: options.expires_in ?? 3600
           }),
         options.delay_ms ?? 0
       )
