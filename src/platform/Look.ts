@@ -34,17 +34,19 @@ const lookAt = (path: string): Look => {
 export const lookAtAll = (paths: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<Look>> =>
   Effect.sync(() => paths.map(lookAt))
 
+/** The first of these that is a file, links followed; null = none. @since 0.1.0 @category combinators */
+export const firstFile = (paths: ReadonlyArray<string>): string | null =>
+  paths.find((path) => {
+    try {
+      return fs.statSync(path, { throwIfNoEntry: false })?.isFile() === true
+    } catch {
+      return false
+    }
+  }) ?? null
+
 /** Is one of these a file, links followed? @since 0.1.0 @category combinators */
 export const isAnyFile = (paths: ReadonlyArray<string>): Effect.Effect<boolean> =>
-  Effect.sync(() =>
-    paths.some((path) => {
-      try {
-        return fs.statSync(path, { throwIfNoEntry: false })?.isFile() === true
-      } catch {
-        return false
-      }
-    })
-  )
+  Effect.sync(() => firstFile(paths) !== null)
 
 const linksTo = (given: string): ReadonlyArray<string> => {
   const found: Array<string> = []

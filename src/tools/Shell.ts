@@ -4,16 +4,17 @@
  *
  * @since 0.1.0
  */
-import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Layers from "../domain/Layers.ts"
 import { Config } from "../config/Config.ts"
+import { once } from "../domain/Once.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import { childEnvironment } from "../platform/ChildEnvironment.ts"
 import { Environment, variable } from "../platform/Environment.ts"
+import { firstFile } from "../platform/Look.ts"
 import type { SpawnInput } from "../platform/Processes.ts"
 
 /** @since 0.1.0 @category models */
@@ -46,33 +47,37 @@ export class Shell extends Context.Tag("@hanzo/dev/tools/Shell")<Shell, ShellSer
   static readonly layer: Layer.Layer<
     Shell,
     never,
-    Environment | Config | Workspace | FileSystem.FileSystem | Path.Path
+    Environment | Config | Workspace | Path.Path
   > = Layers.effect(
     Shell,
     Effect.gen(function*() {
       const environment = yield* Environment
       const { config } = yield* Config
       const { cwd } = yield* Workspace
-      const fs = yield* FileSystem.FileSystem
       const path = yield* Path.Path
 
-      const directories = ["/bin", "/usr/bin", ...(variable(environment, "PATH") ?? "").split(":")]
-      const candidates = directories.filter((directory) => path.isAbsolute(directory)).map((directory) =>
-        path.join(directory, "bash")
-      )
-      const found = yield* Effect.findFirst(candidates, (file) => Effect.orElseSucceed(fs.exists(file), () => false))
-      const program = found._tag === "Some" ? found.value : "sh"
-
-      const keys = Object.values(config.providers).flatMap((provider) =>
-        provider.api_key_env === undefined ? [] : [provider.api_key_env]
-      )
-      const env = childEnvironment(environment.vars, {
-        drop: keys,
-        set: { ...unattended, PWD: cwd, ...config.env }
+      // looked for and put together at the first command: most answers run none
+      const program = once(() => {
+        const directories = ["/bin", "/usr/bin", ...(variable(environment, "PATH") ?? "").split(":")]
+        const candidates = directories.filter((directory) => path.isAbsolute(directory))
+        return firstFile(candidates.map((directory) => path.join(directory, "bash"))) ?? "sh"
       })
+      const env = once(() =>
+        childEnvironment(environment.vars, {
+          drop: Object.values(config.providers).flatMap(({ api_key_env }) => api_key_env ?? []),
+          set: { ...unattended, PWD: cwd, ...config.env }
+        })
+      )
       return {
-        program,
-        commandLine: (command) => ({ argv: ["/bin/sh", "-c", joined, program, command], cwd, env, stdin: "closed" })
+        get program() {
+          return program()
+        },
+        commandLine: (command) => ({
+          argv: ["/bin/sh", "-c", joined, program(), command],
+          cwd,
+          env: env(),
+          stdin: "closed"
+        })
       }
     })
   )
