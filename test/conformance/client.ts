@@ -91,10 +91,18 @@ const valueFor = (schema: unknown, at: number): unknown => {
   }
 }
 
-const argumentsFor = ({ input_schema }: McpTool): JsonRpcObject => {
+/** An object named `schema` is filled with the schema of the first tool, as it was received. */
+const argumentsFor = ({ input_schema }: McpTool, first: McpTool): JsonRpcObject => {
   const { properties } = input_schema
   return isJsonObject(properties)
-    ? Object.fromEntries(Object.entries(properties).map(([key, schema], at) => [key, valueFor(schema, at)]))
+    ? Object.fromEntries(
+      Object.entries(properties).map(([key, schema], at) => [
+        key,
+        key === "schema" && isJsonObject(schema) && schema["type"] === "object"
+          ? first.input_schema
+          : valueFor(schema, at)
+      ])
+    )
     : {}
 }
 
@@ -107,7 +115,9 @@ const callsOf = (tools: ReadonlyArray<McpTool>): ReadonlyArray<Call> => {
         : []
     )
     : []
-  return named.length > 0 ? named : tools.map((tool) => ({ name: tool.name, args: argumentsFor(tool) }))
+  return named.length > 0
+    ? named
+    : tools.map((tool) => ({ name: tool.name, args: argumentsFor(tool, tools[0] ?? tool) }))
 }
 
 const use = (connection: McpConnection) =>

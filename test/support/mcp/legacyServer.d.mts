@@ -1,0 +1,2 @@
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js"
+export declare const make: (version: string) => McpServer

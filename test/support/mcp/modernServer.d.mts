@@ -1,0 +1,2 @@
+import type { McpServer } from "@modelcontextprotocol/server"
+export declare const make: () => McpServer
