@@ -32,6 +32,14 @@ export interface ToolSpec<A, I> {
   readonly prepare: (input: A) => Effect.Effect<PreparedCall, ToolFailure>
 }
 
+/** Of the program's own tools, by name, made when it was built; not there in the library. */
+declare const __HANZO_INPUT_SCHEMAS__: Readonly<Record<string, JsonObject>> | undefined
+
+const builtSchema = (name: string): JsonObject | undefined =>
+  typeof __HANZO_INPUT_SCHEMAS__ === "object" && Object.hasOwn(__HANZO_INPUT_SCHEMAS__, name)
+    ? __HANZO_INPUT_SCHEMAS__[name]
+    : undefined
+
 /**
  * A tool from its parts. The schema is compiled on first use, not at load.
  *
@@ -44,7 +52,7 @@ export const defineTool = <A, I>(spec: ToolSpec<A, I>): NativeTool => {
     name: spec.name,
     description: spec.description,
     get input_schema() {
-      return schema ??= jsonSchemaOf(spec.input)
+      return schema ??= builtSchema(spec.name) ?? jsonSchemaOf(spec.input)
     }
   }
   let decoder: Decoder<A> | undefined
