@@ -55,6 +55,26 @@ const define = {
   "import.meta.url": "__module_url",
   "import.meta.dirname": "__dirname"
 }
+const tsc = spawnSync(process.execPath, [
+  join(root, "node_modules", "typescript", "bin", "tsc"),
+  "-p",
+  join(root, ".ci", "tsconfig.build.json"),
+  "--outDir",
+  join(stage, "lib")
+], {
+  cwd: root,
+  stdio: "inherit"
+})
+if (tsc.status !== 0) process.exit(tsc.status ?? 1)
+if (!existsSync(join(stage, "lib", "index.js"))) process.exit(1)
+
+const schemas = spawnSync(process.execPath, [join(root, ".ci", "input-schemas.mjs"), join(stage, "lib")], {
+  cwd: root,
+  encoding: "utf8",
+  stdio: ["ignore", "pipe", "inherit"]
+})
+if (schemas.status !== 0) process.exit(schemas.status ?? 1)
+
 await Promise.all([
   esbuild.build({
     ...bundle,
@@ -69,7 +89,7 @@ await Promise.all([
     banner: { js: `(function (exports, require, module, __filename, __dirname, performance) {${moduleUrl}` },
     footer: { js: "})" },
     entryPoints: { commands: "src/cli/Main.ts" },
-    define
+    define: { ...define, __HANZO_INPUT_SCHEMAS__: schemas.stdout }
   })
 ])
 // They are read one byte a character. esbuild escapes what is not ASCII in texts, not in regular expressions.
@@ -90,19 +110,6 @@ mkdirSync(grammar)
 for (const file of ["web-tree-sitter/web-tree-sitter.wasm", "tree-sitter-bash/tree-sitter-bash.wasm"]) {
   copyFileSync(resolve(file), join(grammar, basename(file)))
 }
-
-const tsc = spawnSync(process.execPath, [
-  join(root, "node_modules", "typescript", "bin", "tsc"),
-  "-p",
-  join(root, ".ci", "tsconfig.build.json"),
-  "--outDir",
-  join(stage, "lib")
-], {
-  cwd: root,
-  stdio: "inherit"
-})
-if (tsc.status !== 0) process.exit(tsc.status ?? 1)
-if (!existsSync(join(stage, "lib", "index.js"))) process.exit(1)
 
 rmSync(join(root, "dist"), { recursive: true, force: true })
 renameSync(stage, join(root, "dist"))

@@ -29,7 +29,7 @@ export const warmUp = async (program) => {
     join(dir("config"), "settings.json"),
     JSON.stringify({
       model: "warm/up",
-      providers: { warm: { protocol: "chat", base_url: `http://127.0.0.1:${server.address().port}/v1` } },
+      providers: { warm: { protocol: "chat", base_url: `http://127.0.0.1:${server.address().port}/v1` } }
     })
   )
   const run = () =>
