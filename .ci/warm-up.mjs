@@ -36,7 +36,7 @@ export const warmUp = async (program) => {
     new Promise((resolve) => {
       const child = spawn(process.execPath, [program, "run", "--output-format", "stream-json", "warm up"], {
         cwd: dir("project"),
-        stdio: "ignore",
+        stdio: ["ignore", "pipe", "ignore"],
         env: {
           PATH: process.env.PATH ?? "",
           HOME: home,
@@ -47,6 +47,7 @@ export const warmUp = async (program) => {
           HANZO_CODE_CACHE: "build"
         }
       })
+      child.stdout.resume()
       const limit = setTimeout(() => child.kill("SIGKILL"), 20_000)
       child.on("error", resolve)
       child.on("close", (code) => {
@@ -54,7 +55,8 @@ export const warmUp = async (program) => {
         resolve(code)
       })
     })
-  const code = await run()
+  // the second adds what the first, which had no cache to start from, compiled late
+  const code = await run() || await run()
   server.close()
   server.closeAllConnections()
   rmSync(home, { recursive: true, force: true })
