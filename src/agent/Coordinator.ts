@@ -27,6 +27,7 @@ import { Environment } from "../platform/Environment.ts"
 import { type ModelError, Models } from "../provider/Models.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { SessionStore, type StorageError } from "../storage/SessionStore.ts"
+import { McpAccess } from "../tools/McpAccess.ts"
 import type { AgentService, RunInput } from "./Agent.ts"
 import * as Loop from "./Loop.ts"
 import type { RunContext, RunServices } from "./RunContext.ts"
@@ -62,6 +63,7 @@ export const make = Effect.gen(function*() {
   const environment = yield* Environment
   const hooks = yield* Hooks
   const sandbox = yield* Effect.serviceOption(Sandbox)
+  const servers = yield* Effect.serviceOption(McpAccess)
   const services: RunServices = {
     api: yield* ApiClient,
     tools: yield* ToolExecutor,
@@ -143,6 +145,9 @@ export const make = Effect.gen(function*() {
       const context: RunContext = {
         ...services,
         hooks: runHooks,
+        expand: Option.isSome(servers)
+          ? servers.value.expand
+          : (content) => Effect.succeed({ content, problems: [] }),
         session_id,
         run_id,
         model,
@@ -176,7 +181,19 @@ export const make = Effect.gen(function*() {
         takeFollowUp: () => run.followUps.shift()
       }
 
-      const work = Effect.gen(function*() {
+      // What servers say before the run has started is told behind its first event.
+      let early: Array<AgentEventBody> | null = []
+      const attend = Option.isNone(servers) ? Effect.succeed(null) : servers.value.attend({
+        session_id,
+        mode: context.permission_mode,
+        model: model.name,
+        api: services.api,
+        report: (event) =>
+          Effect.suspend(() => early === null ? heard([event]) : Effect.succeed(void early.push(event)))
+      })
+
+      const work = Effect.scoped(Effect.gen(function*() {
+        const attendance = yield* attend
         const tools = yield* services.tools.definitions
         yield* emit([{
           type: "run.started",
@@ -185,16 +202,27 @@ export const make = Effect.gen(function*() {
           permission_mode: context.permission_mode,
           tools: tools.map((tool) => tool.name)
         }])
+        const told = early ?? []
+        early = null
+        yield* emit(told)
+        if (attendance !== null && attendance.refusal !== null) {
+          return {
+            _tag: "Failed",
+            error: { code: "mcp_required", message: attendance.refusal },
+            exit_code: ExitCode.failed
+          } satisfies Loop.RunOutcome
+        }
         yield* runHooks.sessionStart(input.session_id === undefined ? "new" : "resumed", model.name)
         const denied = yield* Loop.appendUser(context, state, input.prompt)
         if (denied !== null) return denied
         return yield* Loop.run(context, state, inbox, {
           sandbox: Option.isSome(sandbox) ? yield* sandbox.value.notice : null,
           custom_instructions: config.config.custom_instructions,
-          append: input.system_prompt_append ?? "",
+          append: [attendance?.instructions ?? "", input.system_prompt_append ?? ""].filter((text) => text !== "")
+            .join("\n\n"),
           os: environment.os
         })
-      })
+      }))
 
       const summary = () => ({ result: state.result, usage: state.usage, cost_usd: state.cost_usd, turns: state.turns })
 

@@ -94,8 +94,16 @@ export const appendUser = (
     if (!submission.allowed) {
       return failed("prompt_denied", `the prompt was denied by a hook: ${submission.reason}`, ExitCode.failed)
     }
+    const expansion = yield* context.expand(content)
+    if ("refusal" in expansion) return failed("prompt_refused", expansion.refusal, ExitCode.failed)
+    if (expansion.problems.length > 0) {
+      yield* context.emit(
+        expansion.problems.map((message): AgentEventBody => ({ type: "notice", code: "not_attached", message }))
+      )
+    }
+    const said = typeof expansion.content === "string" ? [text(expansion.content)] : expansion.content
     const told = submission.context === "" ? [] : [text(`\n\n[context given by a hook]\n${submission.context}`)]
-    const message: Message = { role: "user", content: [...parts, ...told] }
+    const message: Message = { role: "user", content: [...said, ...told] }
     const entry: Entry = {
       key: `user:${context.run_id}:${state.inputs}`,
       run_id: context.run_id,
@@ -212,7 +220,7 @@ export const run = (
   settings: PromptSettings
 ): Effect.Effect<RunOutcome, StorageError> =>
   Effect.gen(function*() {
-    const tools = yield* context.tools.definitions
+    let tools = yield* context.tools.definitions
     const system: Message = {
       role: "system",
       content: yield* systemPrompt(context, settings, tools.map((tool) => tool.name))
@@ -229,6 +237,8 @@ export const run = (
         const requests = context.max_turns === 1 ? "1 model request" : `${context.max_turns} model requests`
         return failed("max_turns", `stopped after ${requests} (--max-turns)`, ExitCode.limit)
       }
+      // a server may have come, gone, or changed what it offers
+      if (state.turns > 0) tools = yield* context.tools.definitions
       state.turns++
       yield* context.emit([{ type: "turn.started", turn: state.turns }])
       const outcome = yield* answer(context, state, { messages: [system, ...repair(state.messages)], tools })

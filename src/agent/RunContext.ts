@@ -7,12 +7,14 @@ import type * as Effect from "effect/Effect"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import type { IdsService } from "../domain/Ids.ts"
 import type { RunPermissionMode } from "../domain/Permission.ts"
+import type { Part } from "../domain/Message.ts"
 import type { PermissionPrompterService } from "../domain/PermissionPrompter.ts"
 import type { ApiClientService, SendOptions } from "../domain/ApiClient.ts"
 import type { ToolExecutorService } from "../domain/ToolExecutor.ts"
 import type { WorkspaceService } from "../domain/Workspace.ts"
 import type { ResolvedModel } from "../provider/Models.ts"
 import type { SessionStoreService } from "../storage/SessionStore.ts"
+import type { Expansion } from "../tools/McpAccess.ts"
 import type { RunHooks } from "./RunHooks.ts"
 
 /** @since 0.1.0 @category models */
@@ -28,6 +30,8 @@ export interface RunServices {
 /** @since 0.1.0 @category models */
 export interface RunContext extends RunServices {
   readonly hooks: RunHooks
+  /** A prompt with what it names: resources and prompts of MCP servers. */
+  readonly expand: (content: string | ReadonlyArray<Part>) => Effect.Effect<Expansion>
   readonly session_id: string
   readonly run_id: string
   readonly model: ResolvedModel

@@ -47,7 +47,9 @@ import { Guard } from "../tools/Guard.ts"
 import { layerHookSlot } from "../tools/HookSlot.ts"
 import { Jobs } from "../tools/Jobs.ts"
 import { systemTools } from "../tools/Layers.ts"
-import { McpTools } from "../tools/McpTools.ts"
+import { McpAccess } from "../tools/McpAccess.ts"
+import { McpHost } from "../tools/McpHost.ts"
+import { layerMcpAccess, layerMcpTools, McpRoom } from "../tools/McpRoom.ts"
 import { OutputFiles } from "../tools/OutputFiles.ts"
 import { Paths } from "../tools/Paths.ts"
 import { layer as layerRegistry, NativeTools } from "../tools/Registry.ts"
@@ -83,6 +85,7 @@ export const layerProcess = (options: ProcessOptions = {}) =>
     Enforcement.layer,
     Http.layer,
     LocalServers.layer,
+    McpHost.layer,
     // one flight of a refresh in the whole process
     CredentialStore.layer,
     options.memory === true ? SessionStore.layerMemory : SessionStore.layer
@@ -130,10 +133,12 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
       layerHookSlot,
       layerSandboxSlot,
       layerSecretSlot,
-      McpTools.layerEmpty,
+      OutputFiles.layer,
+      McpRoom.layer,
+      layerMcpTools,
+      layerMcpAccess,
       Shell.layer,
       Jobs.layer,
-      OutputFiles.layer,
       Todos.layer,
       FetchPolicy.layer,
       Paths.layer,
@@ -149,7 +154,8 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
     Permissions,
     Hooks,
     Sandbox,
-    PermissionPrompter
+    PermissionPrompter,
+    McpAccess
   )
 
 /** Everything of a workspace, the agent on top. Needs the platform and `layerProcess`. @since 0.1.0 @category layers */

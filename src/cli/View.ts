@@ -53,6 +53,15 @@ export const duration = (ms: number): string => {
 
 const lineCount = (text: string): number => text === "" ? 0 : text.replace(/\n$/, "").split("\n").length
 
+const phaseWords: ReadonlyMap<string, string> = new Map([
+  ["failed", "is not there"],
+  ["closed", "has ended; the next call starts it again"],
+  ["needs_login", "needs a login"]
+])
+
+/** Levels of log messages that only programs want. */
+const quietLevels: ReadonlySet<string> = new Set(["debug", "info"])
+
 /** @since 0.1.0 @category constructors */
 export const make = (options: ViewOptions): View => {
   const { style } = options
@@ -149,6 +158,18 @@ export const make = (options: ViewOptions): View => {
         )
       case "notice":
         return note(`${style.yellow("note:")} ${safe(event.message)}`)
+      case "mcp.server":
+        return event.phase === "ready" || event.phase === "connecting"
+          ? []
+          : note(
+            `${style.yellow("note:")} MCP server ${safe(event.server)} ${
+              phaseWords.get(event.phase) ?? `is ${safe(event.phase)}`
+            }${event.error === null ? "" : `: ${safe(event.error.message)}`}`
+          )
+      case "mcp.log":
+        return quietLevels.has(event.level)
+          ? []
+          : progress(style.dim(`  ${safe(event.server)} ${safe(event.level)}: ${safe(event.text)}`))
       case "run.completed":
         return endLine()
       case "run.failed":

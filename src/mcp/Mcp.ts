@@ -170,6 +170,8 @@ export const make = (first: McpWorld): Effect.Effect<McpService, never, Scope.Sc
     let table: McpTable<McpToolDefinition> | null = null
     const toldCollisions = new Set<string>()
     const toldServers = new Set<string>()
+    /** What was said of each server last. */
+    const said = new Map<string, string>()
     /** States that no run has been told of. */
     let untold = new Map<string, AgentEventBody>()
 
@@ -221,6 +223,9 @@ export const make = (first: McpWorld): Effect.Effect<McpService, never, Scope.Sc
         const server = servers.get(name)
         if (server === undefined || server.state().phase === "idle") return
         const event = eventOf(server)
+        const words = JSON.stringify(event)
+        if (said.get(name) === words) return
+        said.set(name, words)
         if (runs.size === 0) untold.set(name, event)
         else tell(event)
       })
@@ -254,6 +259,7 @@ export const make = (first: McpWorld): Effect.Effect<McpService, never, Scope.Sc
         for (const key of subscribed) if (key.startsWith(`${server.name}\0`)) subscribed.delete(key)
         table = null
         untold.delete(server.name)
+        said.delete(server.name)
         return server.retire
       })
 

@@ -251,7 +251,11 @@ export const make = (mcp: McpService, files: OutputFilesService): Bridge => {
           revealed.add(name)
           return nativeOf(tool)
         }),
-      explain: mcp.explain,
+      explain: (name) =>
+        Effect.zipWith(mcp.explain(name), mcp.tools, (why, tools) => {
+          const near = nearest(name, tools.map((tool) => tool.name))
+          return near.length === 0 || why.includes(": ") ? why : `${why}; did you mean ${near.join(" or ")}?`
+        }),
       withheld
     },
     access: {
