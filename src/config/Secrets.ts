@@ -4,6 +4,8 @@
  * @since 0.1.0
  */
 
+import type { HanzoConfig } from "./Schema.ts"
+
 /** Members whose values may all be secrets. */
 const secretMaps: ReadonlySet<string> = new Set(["env", "headers", "oauth_credentials"])
 
@@ -46,3 +48,18 @@ export const masked = (value: unknown, path: ReadonlyArray<string>, of: (path: s
   for (const [key, member] of Object.entries(value)) object[key] = masked(member, [...path, key], of)
   return object
 }
+
+/**
+ * The variables that the settings name as holding a secret, whatever they are called: keys of providers, client secrets
+ * of logins and of servers of tools. No child process gets them (G6).
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const secretVariables = (
+  { auth, mcp_servers, providers }: Pick<HanzoConfig, "auth" | "mcp_servers" | "providers">
+): ReadonlyArray<string> => [
+  ...Object.values(providers).flatMap(({ api_key_env }) => api_key_env ?? []),
+  ...Object.values(auth.providers).flatMap(({ client_secret_env }) => client_secret_env ?? []),
+  ...Object.values(mcp_servers).flatMap(({ oauth }) => oauth?.client_secret_env ?? [])
+]

@@ -111,9 +111,30 @@ export const ask = (http: HttpService, call: EndpointCall): Effect.Effect<Endpoi
     })
   )
 
+const tokenNames: ReadonlyArray<string> = [
+  "access_token",
+  "refresh_token",
+  "id_token",
+  "device_code",
+  "authorization_code"
+]
+
+/** What must not be repeated: what was sent as a secret, however the client named itself, and tokens of the answer. */
+const secretsOf = ({ headers, secrets }: EndpointCall, answer: EndpointAnswer): ReadonlyArray<Redacted.Redacted> => [
+  ...secrets,
+  ...Object.entries(headers).flatMap(([name, value]) =>
+    name.toLowerCase() === "authorization" ? [Redacted.make(value.replace(/^\S+\s+/u, ""))] : []
+  ),
+  ...tokenNames.flatMap((name) => {
+    const value = answer.json?.[name]
+    return typeof value === "string" ? [Redacted.make(value)] : []
+  })
+]
+
 const scrub = (text: string, secrets: ReadonlyArray<Redacted.Redacted>): string => {
   let result = text
-  for (const secret of secrets.map(Redacted.value)) {
+  // the longest first: one may be a part of another
+  for (const secret of secrets.map(Redacted.value).toSorted((a, b) => b.length - a.length)) {
     if (secret.length < 4) continue
     for (const form of new Set([secret, encodeURIComponent(secret)])) result = result.replaceAll(form, "[redacted]")
   }
@@ -143,11 +164,12 @@ const reasonOf = (status: number, code: string): OAuthError["reason"] =>
 export const refusal = (call: EndpointCall, answer: EndpointAnswer): OAuthError => {
   const code = errorCode(answer)
   if (code !== null) {
+    const secrets = secretsOf(call, answer)
     const description = answer.json?.["error_description"]
     const text = typeof description === "string" && description !== ""
-      ? `: ${serverText(description, call.secrets)}`
+      ? `: ${serverText(description, secrets)}`
       : ""
-    const name = serverText(code, call.secrets)
+    const name = serverText(code, secrets)
     return new OAuthError({
       reason: reasonOf(answer.status, code),
       message: `${placeOf(call)} refused with ${name}${text}`,

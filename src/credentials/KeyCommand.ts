@@ -12,6 +12,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { HanzoConfig } from "../config/Schema.ts"
+import { secretVariables } from "../config/Secrets.ts"
 import { childEnvironment } from "../platform/ChildEnvironment.ts"
 import { Environment } from "../platform/Environment.ts"
 import { type Completed, Processes } from "../platform/Processes.ts"
@@ -71,9 +72,7 @@ export const make: Effect.Effect<KeyCommandService, never, Processes | Environme
     processes.run({
       argv: ["/bin/sh", "-c", command],
       cwd: environment.home,
-      env: childEnvironment(environment.vars, {
-        drop: Object.values(config.providers).flatMap(({ api_key_env }) => api_key_env ?? [])
-      }),
+      env: childEnvironment(environment.vars, { drop: secretVariables(config) }),
       timeout: deadline,
       max_bytes: maxOutput
     }).pipe(

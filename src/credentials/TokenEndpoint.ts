@@ -58,7 +58,10 @@ export interface TokenEndpointService {
     server: AuthorizationServer,
     client: OAuthClient,
     refresh_token: Redacted.Redacted,
-    options?: TokenOptions
+    options?: TokenOptions & {
+      /** The token of before: not sent, and in no message, even where the server knows and repeats it. */
+      readonly access_token?: Redacted.Redacted
+    }
   ) => Effect.Effect<TokenAnswer, OAuthError>
   readonly exchange: (
     server: AuthorizationServer,
@@ -163,7 +166,8 @@ const make = (http: HttpService): TokenEndpointService => {
     refresh: (server, client, refresh_token, options) => {
       const parameters = parametersOf(client, options)
       parameters.set("refresh_token", Redacted.value(refresh_token))
-      return grant(server, client, [refresh_token], "refresh_token", parameters)
+      const secrets = options?.access_token === undefined ? [refresh_token] : [refresh_token, options.access_token]
+      return grant(server, client, secrets, "refresh_token", parameters)
     },
 
     exchange: (server, client, { code, code_verifier, redirect_uri, resource }) => {

@@ -90,11 +90,12 @@ const make = Effect.gen(function*() {
         const found = bound(credential, yield* servers.serverFor(credential.provider, config))
         return found instanceof OAuthError ? yield* found : found
       }),
-    refresh: ({ client, server }, { refresh_token, resource }) =>
-      Effect.flatMap(
-        loaded,
-        ({ endpoint }) => endpoint.refresh(server, client, refresh_token, resource === undefined ? {} : { resource })
-      ),
+    refresh: ({ client, server }, { access_token, refresh_token, resource }) =>
+      Effect.flatMap(loaded, ({ endpoint }) =>
+        endpoint.refresh(server, client, refresh_token, {
+          access_token,
+          ...(resource === undefined ? {} : { resource })
+        })),
     revoke: ({ client, server }, token) =>
       Effect.flatMap(loaded, ({ endpoint }) => endpoint.revoke(server, client, token))
   }

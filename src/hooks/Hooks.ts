@@ -10,6 +10,7 @@ import type * as Layer from "effect/Layer"
 import * as Layers from "../domain/Layers.ts"
 import { Config, type ConfigService } from "../config/Config.ts"
 import type { HookEvent } from "../config/Schema.ts"
+import { secretVariables } from "../config/Secrets.ts"
 import type { ToolResult } from "../domain/Tool.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import { Workspace } from "../domain/Workspace.ts"
@@ -80,7 +81,7 @@ const make = Effect.gen(function*() {
     {
       processes,
       env: childEnvironment(environment.vars, {
-        drop: Object.values(config.providers).flatMap(({ api_key_env }) => api_key_env ?? []),
+        drop: secretVariables(config),
         set: config.env
       }),
       root,

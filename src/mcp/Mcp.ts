@@ -14,6 +14,7 @@ import * as Mailbox from "effect/Mailbox"
 import * as Scope from "effect/Scope"
 import * as TerminalText from "../codec/TerminalText.ts"
 import { Config, type ConfigService } from "../config/Config.ts"
+import { secretVariables } from "../config/Secrets.ts"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import * as Layers from "../domain/Layers.ts"
 import { PermissionPrompter, type PermissionPrompterService } from "../domain/PermissionPrompter.ts"
@@ -657,7 +658,6 @@ export const worldOf: Effect.Effect<McpWorld, never, McpNeeds> = Effect.gen(func
   const spawner = yield* Spawner
   const log = yield* AppendLog
   const url = yield* Effect.orDie(path.toFileUrl(root))
-  const key_variables = Object.values(config.config.providers).flatMap(({ api_key_env }) => api_key_env ?? [])
   const world: McpWorld = {
     config,
     root,
@@ -669,7 +669,7 @@ export const worldOf: Effect.Effect<McpWorld, never, McpNeeds> = Effect.gen(func
       spawner,
       log,
       vars: environment.vars,
-      key_variables,
+      key_variables: secretVariables(config.config),
       log_directory: path.join(dirs.state, "mcp")
     }),
     permissions: yield* Permissions,

@@ -12,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import * as Layers from "../domain/Layers.ts"
 import { Dirs } from "../platform/Dirs.ts"
 import { Config } from "../config/Config.ts"
+import { secretVariables } from "../config/Secrets.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import { childEnvironment } from "../platform/ChildEnvironment.ts"
 import { Environment } from "../platform/Environment.ts"
@@ -75,7 +76,6 @@ export const sandboxExec = (
     const environment = yield* Environment
     const { config } = yield* Config
     const { cwd } = yield* Workspace
-    const keys = Object.values(config.providers).flatMap((provider) => provider.api_key_env ?? [])
-    const env = childEnvironment(environment.vars, { drop: keys, set: { PWD: cwd, ...config.env } })
+    const env = childEnvironment(environment.vars, { drop: secretVariables(config), set: { PWD: cwd, ...config.env } })
     return yield* spawner.spawn({ ...options, argv, cwd, env })
   })

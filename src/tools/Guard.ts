@@ -17,6 +17,7 @@ import * as Layers from "../domain/Layers.ts"
 import * as TerminalText from "../codec/TerminalText.ts"
 import { Config } from "../config/Config.ts"
 import type { HanzoConfig } from "../config/Schema.ts"
+import { secretVariables } from "../config/Secrets.ts"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import type { RunPermissionMode } from "../domain/Permission.ts"
 import type { ToolResult } from "../domain/Tool.ts"
@@ -118,7 +119,7 @@ const secretsOf = (vars: ReadonlyMap<string, string>, config: HanzoConfig): Read
     ...Object.values(own ?? {}).flatMap((value) => [value, value.replace(/^(?:bearer|basic|token)\s+/iu, "")])
   ])
   return knownSecrets(vars, {
-    names: providers.flatMap((provider) => provider.api_key_env ?? []),
+    names: secretVariables(config),
     values: [
       config.api_key ?? "",
       ...providers.flatMap((provider) => provider.api_key ?? []),

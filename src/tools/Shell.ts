@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Layers from "../domain/Layers.ts"
 import { Config } from "../config/Config.ts"
+import { secretVariables } from "../config/Secrets.ts"
 import { once } from "../domain/Once.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import { childEnvironment } from "../platform/ChildEnvironment.ts"
@@ -64,7 +65,7 @@ export class Shell extends Context.Tag("@hanzo/dev/tools/Shell")<Shell, ShellSer
       })
       const env = once(() =>
         childEnvironment(environment.vars, {
-          drop: Object.values(config.providers).flatMap(({ api_key_env }) => api_key_env ?? []),
+          drop: secretVariables(config),
           set: { ...unattended, PWD: cwd, ...config.env }
         })
       )

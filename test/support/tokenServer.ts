@@ -25,7 +25,10 @@ export interface TokenServerOptions {
   /** Before the number of the token; default `access-` and `refresh-`. */
   readonly names?: { readonly access: string; readonly refresh: string }
   /** Answers in place of the token endpoint. */
-  readonly answer?: (form: URLSearchParams) => { readonly status: number; readonly body: object } | null
+  readonly answer?: (
+    form: URLSearchParams,
+    headers: http.IncomingHttpHeaders
+  ) => { readonly status: number; readonly body: object } | null
 }
 
 export const startTokenServer = (options: TokenServerOptions = {}): Promise<TokenServer> => {
@@ -46,7 +49,7 @@ export const startTokenServer = (options: TokenServerOptions = {}): Promise<Toke
         return answer(opens((request.headers.authorization ?? "").replace("Bearer ", "")) ? 200 : 401, {})
       }
       const form = new URLSearchParams(body)
-      const other = options.answer?.(form) ?? null
+      const other = options.answer?.(form, request.headers) ?? null
       if (other !== null) return answer(other.status, other.body)
       const given = form.get("refresh_token") ?? ""
       refreshes.push(given)
