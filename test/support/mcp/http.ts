@@ -178,7 +178,7 @@ export const play = (on: Play): Effect.Effect<Played, never, Scope.Scope> =>
     const seen: Array<Seen> = []
     const listening = yield* listen(async (request, response) => {
       const text = await bodyOf(request)
-      const parsed: unknown = text === "" ? {} : JSON.parse(text)
+      const parsed: unknown = text.startsWith("{") ? JSON.parse(text) : {}
       const one: Seen = {
         method: request.method ?? "",
         url: request.url ?? "",

@@ -1,0 +1,399 @@
+/** Logins at MCP servers with a real authorization server (reading 1.13). */
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { ofText } from "../../src/config/Load.ts"
+import { CredentialStore } from "../../src/credentials/CredentialStore.ts"
+import type { LoginEvents } from "../../src/credentials/LoginEvents.ts"
+import { type AuthTarget, type LoginWay, McpAuth, type McpAuthService } from "../../src/mcp/Auth.ts"
+import { AtomicFile } from "../../src/platform/AtomicFile.ts"
+import { Dirs } from "../../src/platform/Dirs.ts"
+import { Environment } from "../../src/platform/Environment.ts"
+import { Files } from "../../src/platform/Files.ts"
+import { Http } from "../../src/platform/Http.ts"
+import * as HttpServers from "../support/mcp/http.ts"
+import { textOf } from "../support/mcp/servers.ts"
+import { load, UserAgent } from "../support/oidc/UserAgent.ts"
+import { oidcServer } from "../support/oidc/Provider.ts"
+
+const { json, legacyPlay, play, result } = HttpServers
+const config = ofText("{}").config
+
+const home = Effect.acquireRelease(
+  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "mcp-auth-"))),
+  (root) => Effect.sync(() => fs.rmSync(root, { recursive: true, force: true }))
+)
+
+/** The services of one process whose home is `root`. */
+const processIn = (root: string, vars: Record<string, string> = {}): Effect.Effect<
+  { readonly auth: McpAuthService; readonly context: Context.Context<Http | McpAuth | CredentialStore> },
+  never,
+  Scope.Scope
+> =>
+  Effect.map(
+    Layer.build(
+      McpAuth.layer.pipe(
+        Layer.provideMerge(CredentialStore.layer),
+        Layer.provideMerge(Layer.mergeAll(Http.layer, AtomicFile.layer, Dirs.layer, Files.layer)),
+        Layer.provide(Layer.merge(
+          NodeFileSystem.layer,
+          Environment.layerTest({ home: root, vars: { HANZO_CONFIG_HOME: root, ...vars } })
+        ))
+      )
+    ),
+    (context) => ({ auth: Context.get(context, McpAuth), context })
+  )
+
+const storedIn = (root: string): Record<string, Record<string, unknown>> =>
+  (JSON.parse(fs.readFileSync(path.join(root, "credentials.json"), "utf8")) as {
+    readonly mcp?: Record<string, Record<string, unknown>>
+  }).mcp ?? {}
+
+const claimsOf = (authorization: string | undefined): Record<string, unknown> => {
+  const [, payload = ""] = (authorization ?? "").replace(/^Bearer /u, "").split(".")
+  try {
+    return JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown>
+  } catch {
+    return {}
+  }
+}
+
+/** oidc-provider that registers clients, knows the scopes of an MCP server and signs its access tokens. */
+const issuer = oidcServer({
+  configuration: {
+    scopes: ["openid", "offline_access", "mcp:read", "mcp:write"],
+    features: {
+      devInteractions: { enabled: true },
+      deviceFlow: { enabled: true },
+      revocation: { enabled: true, allowedPolicy: () => true },
+      registration: { enabled: true },
+      pushedAuthorizationRequests: { enabled: false },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => "urn:none",
+        useGrantedResource: () => true,
+        getResourceServerInfo: (_: unknown, resource: string) => ({
+          audience: resource,
+          scope: "mcp:read mcp:write",
+          accessTokenFormat: "jwt"
+        })
+      }
+    }
+  }
+})
+
+/** An MCP server that takes only tokens for itself; the tool `write` wants a scope of its own. */
+const protectedServer = (issued_by: () => string) =>
+  Effect.gen(function*() {
+    const revoked = new Set<string>()
+    const tokens: Array<string> = []
+    const hands = legacyPlay((seen, response) =>
+      json(
+        response,
+        result(seen, { content: [{ type: "text", text: String(claimsOf(seen.headers.authorization)["scope"]) }] })
+      )
+    )
+    const server: HttpServers.Played = yield* play((seen, response, count) => {
+      if (seen.url === "/.well-known/oauth-protected-resource/mcp") {
+        return json(response, {
+          resource: server.url,
+          authorization_servers: [issued_by()],
+          scopes_supported: ["mcp:read"]
+        })
+      }
+      if (seen.url.startsWith("/.well-known/")) return void response.writeHead(404).end()
+      const token = seen.headers.authorization?.slice("Bearer ".length) ?? ""
+      const claims = claimsOf(seen.headers.authorization)
+      const challenge = (status: number, rest: string) =>
+        void response.writeHead(status, {
+          "www-authenticate":
+            `Bearer realm="x, y", resource_metadata="${server.origin}/.well-known/oauth-protected-resource/mcp"${rest}`
+        }).end()
+      if (claims["aud"] !== server.url || revoked.has(token)) return challenge(401, "")
+      if (!tokens.includes(token)) tokens.push(token)
+      const { params } = seen.message as { readonly params?: { readonly name?: string } }
+      if (params?.name === "write" && !String(claims["scope"]).includes("mcp:write")) {
+        return challenge(403, ", error=\"insufficient_scope\", scope=\"mcp:write\"")
+      }
+      hands(seen, response, count)
+    })
+    return { server, tokens, revoke: (token: string) => revoked.add(token) }
+  })
+
+/** A person at a browser; `logins` counts. */
+const person = () => {
+  const agent = new UserAgent()
+  const logins: Array<string> = []
+  const events: LoginEvents = (event) =>
+    Effect.gen(function*() {
+      if (event.type === "address") {
+        logins.push(event.url)
+        yield* Effect.forkDaemon(Effect.flatMap(agent.visit(event.url), load))
+      }
+      if (event.type === "device_code") {
+        logins.push(event.verification_uri)
+        yield* Effect.forkDaemon(agent.visit(event.verification_uri, { user_code: event.user_code }))
+      }
+    })
+  const way: LoginWay = { browser: false, events }
+  return { logins, way }
+}
+
+const targetOf = (url: string, oauth: AuthTarget["oauth"] = {}): AuthTarget => ({
+  server: "remote",
+  url,
+  oauth,
+  config
+})
+
+describe("with oidc-provider", () => {
+  it.live(
+    "1.13 from 401 to a token: registration, resource in both requests, refresh on 401 in mid-session, step-up",
+    () =>
+      Effect.scoped(Effect.gen(function*() {
+        const root = yield* home
+        const oidc = yield* issuer
+        const { revoke, server, tokens } = yield* protectedServer(() => oidc.issuer)
+        const { auth, context } = yield* processIn(root)
+        const { logins, way } = person()
+        yield* Effect.gen(function*() {
+          const authorizer = yield* auth.authorizer(targetOf(server.url), way)
+          const connection = yield* HttpServers.connectTo(server.url, {}, { authorizer })
+          assert.strictEqual(logins.length, 1)
+          const asked = new URL(logins[0] ?? "").searchParams
+          assert.strictEqual(asked.get("resource"), server.url)
+          assert.strictEqual(asked.get("scope"), "mcp:read offline_access")
+          assert.strictEqual(asked.get("code_challenge_method"), "S256")
+          const registered = JSON.parse(oidc.seen("/reg")[0]?.body ?? "{}") as Record<string, unknown>
+          assert.strictEqual(registered["application_type"], "native")
+          assert.deepStrictEqual(registered["redirect_uris"], [asked.get("redirect_uri")])
+          assert.strictEqual(new URLSearchParams(oidc.seen("/token")[0]?.body).get("resource"), server.url)
+
+          assert.include(textOf(yield* connection.callTool("read", {})), "mcp:read")
+          const [before = ""] = tokens
+          revoke(before)
+          assert.include(textOf(yield* connection.callTool("read", {})), "mcp:read")
+          assert.strictEqual(logins.length, 1)
+          assert.strictEqual(new URLSearchParams(oidc.seen("/token")[1]?.body).get("grant_type"), "refresh_token")
+          assert.strictEqual(tokens.length, 2)
+
+          assert.include(textOf(yield* connection.callTool("write", {})), "mcp:write")
+          assert.strictEqual(logins.length, 2)
+          assert.strictEqual(new URL(logins[1] ?? "").searchParams.get("scope"), "mcp:read mcp:write offline_access")
+        }).pipe(Effect.provide(context))
+        const [key, ...others] = Object.keys(storedIn(root))
+        assert.deepStrictEqual(others, [])
+        assert.isTrue(key?.startsWith(`${oidc.issuer} ${server.url} `))
+        assert.strictEqual(fs.statSync(path.join(root, "credentials.json")).mode & 0o777, 0o600)
+      })),
+    30_000
+  )
+
+  it.live(
+    "1.13 a connection without anybody to ask: needs_login with the command, then what was stored is used",
+    () =>
+      Effect.scoped(Effect.gen(function*() {
+        const root = yield* home
+        const oidc = yield* issuer
+        const { server } = yield* protectedServer(() => oidc.issuer)
+        const target = targetOf(server.url)
+        const first = yield* processIn(root)
+        const error = yield* Effect.gen(function*() {
+          const authorizer = yield* first.auth.authorizer(target)
+          return yield* Effect.flip(HttpServers.connectTo(server.url, {}, { authorizer }))
+        }).pipe(Effect.provide(first.context))
+        assert.strictEqual(error.reason, "needs_login")
+        assert.include(error.message, "hanzo-dev mcp auth remote")
+        assert.strictEqual(oidc.seen("/reg").length, 0)
+
+        yield* first.auth.login(target, person().way)
+        const second = yield* processIn(root)
+        yield* Effect.gen(function*() {
+          const authorizer = yield* second.auth.authorizer(target)
+          const connection = yield* HttpServers.connectTo(server.url, {}, { authorizer })
+          assert.include(textOf(yield* connection.callTool("read", {})), "mcp:read")
+          const short = yield* Effect.flip(connection.callTool("write", {}))
+          assert.strictEqual(short.reason, "needs_login")
+          assert.include(short.message, "--scope mcp:write")
+        }).pipe(Effect.provide(second.context))
+
+        const [login] = yield* second.auth.stored(target)
+        assert.strictEqual(yield* second.auth.logout(target), 1)
+        assert.deepStrictEqual(storedIn(root), {})
+        const revoked = new URLSearchParams(oidc.seen("/token/revocation")[0]?.body).get("token")
+        assert.strictEqual(revoked, Redacted.value(login?.credential.refresh_token ?? Redacted.make("")))
+        assert.strictEqual(yield* second.auth.logout(target), 0)
+      })),
+    30_000
+  )
+
+  it.live(
+    "1.13 the configured client before all others; a device instead of a browser",
+    () =>
+      Effect.scoped(Effect.gen(function*() {
+        const root = yield* home
+        const oidc = yield* issuer
+        const { server } = yield* protectedServer(() => oidc.issuer)
+        const { auth } = yield* processIn(root)
+        const target = targetOf(server.url, { client_id: oidc.client_id, scopes: ["mcp:write"] })
+        const { logins, way } = person()
+        const credential = yield* auth.login(target, { ...way, device: true })
+        assert.strictEqual(logins.length, 1)
+        assert.strictEqual(credential.client_id, oidc.client_id)
+        assert.strictEqual(oidc.seen("/reg").length, 0)
+        assert.isTrue(credential.scopes?.includes("mcp:write"))
+        assert.strictEqual(credential.resource, server.url)
+        // Another client's login is not this one's.
+        assert.deepStrictEqual(yield* auth.stored(targetOf(server.url, { client_id: "somebody" })), [])
+      })),
+    40_000
+  )
+
+  it.live(
+    "1.13 a token goes to its own issuer only: another one in the metadata means a new login",
+    () =>
+      Effect.scoped(Effect.gen(function*() {
+        const root = yield* home
+        const [one, two] = [yield* issuer, yield* issuer]
+        let current = one.issuer
+        const { revoke, server, tokens } = yield* protectedServer(() => current)
+        const { auth, context } = yield* processIn(root)
+        const { logins, way } = person()
+        yield* Effect.gen(function*() {
+          const authorizer = yield* auth.authorizer(targetOf(server.url), way)
+          const connection = yield* HttpServers.connectTo(server.url, {}, { authorizer })
+          current = two.issuer
+          for (const token of tokens) revoke(token)
+          assert.include(textOf(yield* connection.callTool("read", {})), "mcp:read")
+        }).pipe(Effect.provide(context))
+        assert.deepStrictEqual(logins.map((url) => new URL(url).origin), [one.issuer, two.issuer])
+        const client = JSON.parse(one.seen("/reg")[0]?.body ?? "{}") as object
+        assert.notStrictEqual(client, {})
+        assert.isTrue(two.seen("/token").every(({ body }) => !body.includes("refresh_token")))
+        assert.strictEqual(one.seen("/token").length, 1)
+        assert.deepStrictEqual(Object.keys(storedIn(root)).map((key) => key.split(" ")[0]), [two.issuer])
+      })),
+    30_000
+  )
+})
+
+describe("authorization servers that are refused", () => {
+  /** A server of tools and its authorization server in one; `more` lies over the metadata. */
+  const odd = (more: Record<string, unknown>, resource?: string, path_of_issuer = "") =>
+    Effect.gen(function*() {
+      const server: HttpServers.Played = yield* play((seen, response) => {
+        const { pathname } = new URL(seen.url, "http://x")
+        if (pathname === "/.well-known/oauth-protected-resource/mcp") {
+          return json(response, {
+            resource: resource ?? server.url,
+            authorization_servers: [`${server.origin}${path_of_issuer}`]
+          })
+        }
+        if (pathname === `/.well-known/oauth-authorization-server${path_of_issuer}`) {
+          return json(response, {
+            issuer: `${server.origin}${path_of_issuer}`,
+            authorization_endpoint: `${server.origin}/authorize`,
+            token_endpoint: `${server.origin}/token`,
+            registration_endpoint: `${server.origin}/register`,
+            code_challenge_methods_supported: ["S256"],
+            ...Object.fromEntries(
+              Object.entries(more).map(([key, value]) => [key, value === "origin" ? server.origin : value])
+            )
+          })
+        }
+        if (pathname === "/register") return json(response, { client_id: "c" }, 201)
+        if (pathname === "/token") return json(response, { access_token: "t", token_type: "Bearer" })
+        if (pathname === "/authorize") {
+          const asked = new URL(seen.url, "http://x").searchParams
+          const back = new URL(asked.get("redirect_uri") ?? "")
+          back.searchParams.set("code", "code-1")
+          back.searchParams.set("state", asked.get("state") ?? "")
+          return void response.writeHead(302, { location: back.href }).end()
+        }
+        response.writeHead(401).end()
+      })
+      return server
+    })
+  const visit: LoginWay = {
+    browser: false,
+    events: (event) =>
+      event.type === "address"
+        ? Effect.asVoid(Effect.forkDaemon(Effect.promise(() => fetch(event.url))))
+        : Effect.void
+  }
+  const paths = (server: HttpServers.Played) => server.seen.map(({ url }) => new URL(url, "http://x").pathname)
+
+  for (
+    const [what, more, resource, reason] of [
+      ["no S256", { code_challenge_methods_supported: ["plain"] }, undefined, "s256_unsupported"],
+      ["nothing about S256", { code_challenge_methods_supported: null }, undefined, "s256_unsupported"],
+      ["metadata of another issuer", { issuer: "https://attacker.example" }, undefined, "discovery_failed"],
+      ["an issuer with a slash more", { issuer: "http://127.0.0.1/" }, undefined, "discovery_failed"],
+      ["metadata of another resource", {}, "https://evil.example/mcp", "discovery_failed"],
+      ["metadata of a place below", {}, "http://127.0.0.1:1/mcp/deeper", "discovery_failed"],
+      [
+        "an iss that was announced and is missing",
+        { authorization_response_iss_parameter_supported: true },
+        undefined,
+        "iss_missing"
+      ]
+    ] as const
+  ) {
+    it.live(`1.13 ${what}: no token request`, () =>
+      Effect.scoped(Effect.gen(function*() {
+        const { auth } = yield* processIn(yield* home)
+        const server = yield* odd(more, resource)
+        const error = yield* Effect.flip(auth.login(targetOf(server.url), visit))
+        assert.strictEqual(error.reason, reason)
+        assert.notInclude(paths(server), "/token")
+      })))
+  }
+
+  it.live("1.13 an older server with a path that calls itself by its origin is taken under the name the resource gave", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { auth } = yield* processIn(yield* home)
+      const server = yield* odd({ issuer: "origin" }, undefined, "/tenant")
+      const credential = yield* auth.login(targetOf(server.url), visit)
+      assert.strictEqual(credential.issuer, `${server.origin}/tenant`)
+      const knows = yield* odd(
+        { issuer: "origin", authorization_response_iss_parameter_supported: true },
+        undefined,
+        "/tenant"
+      )
+      assert.strictEqual((yield* Effect.flip(auth.login(targetOf(knows.url), visit))).reason, "discovery_failed")
+    })))
+
+  it.live("1.13 no way to a client: the user is asked, else told what to set", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { auth } = yield* processIn(yield* home)
+      const server = yield* odd({ registration_endpoint: null })
+      const error = yield* Effect.flip(auth.login(targetOf(server.url), visit))
+      assert.strictEqual(error.reason, "not_configured")
+      assert.include(error.message, "mcp_servers.remote.oauth.client_id")
+      const credential = yield* auth.login(targetOf(server.url), {
+        ...visit,
+        client: Effect.succeed({ client_id: "typed" })
+      })
+      assert.strictEqual(credential.client_id, "typed")
+    })))
+
+  it.live("1.13 client id metadata document before registration, where the server has it", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { auth } = yield* processIn(yield* home)
+      const url = "https://me.example/client.json"
+      const server = yield* odd({ client_id_metadata_document_supported: true })
+      assert.strictEqual(
+        (yield* auth.login(targetOf(server.url, { client_metadata_url: url }), visit)).client_id,
+        url
+      )
+      const without = yield* odd({})
+      assert.strictEqual((yield* auth.login(targetOf(without.url, { client_metadata_url: url }), visit)).client_id, "c")
+    })))
+})
