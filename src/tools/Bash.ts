@@ -93,7 +93,7 @@ export const makeBashTools = Effect.gen(function*() {
 
   const foreground = (command: string, timeout_ms: number, run: ToolRun): Effect.Effect<ToolResult, ToolFailure> =>
     Effect.scoped(Effect.gen(function*() {
-      const recorder = yield* makeRecorder(files, run.call_id)
+      const recorder = yield* makeRecorder(files, run)
       const child = yield* spawner.spawn({ ...shell.commandLine(command), timeout: Duration.millis(timeout_ms) })
       const show = (text: string): Effect.Effect<void> => text === "" ? Effect.void : run.emit(text)
       yield* Stream.runForEachChunk(child.output, (chunks) =>
@@ -160,7 +160,7 @@ export const makeBashTools = Effect.gen(function*() {
             const news = yield* jobs.read(id)
             if (Option.isNone(news)) return yield* unknown(id)
             const { dropped_bytes, text } = news.value
-            const recorder = yield* makeRecorder(files, run.call_id)
+            const recorder = yield* makeRecorder(files, run)
             yield* recorder.push(new TextEncoder().encode(text))
             yield* recorder.end
             const recorded = yield* recorder.result

@@ -173,7 +173,7 @@ export const makeFetchTool = Effect.gen(function*() {
         arrived.url === url ? "" : `[redirected to ${arrived.url}]\n`,
         truncated ? `[only the first ${size(policy.max_bytes)} were read]\n` : ""
       ].join("")
-      const recorder = yield* makeRecorder(files, run.call_id)
+      const recorder = yield* makeRecorder(files, run)
       yield* recorder.push(new TextEncoder().encode(text))
       yield* recorder.end
       const recorded = yield* recorder.result

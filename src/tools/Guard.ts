@@ -193,7 +193,7 @@ const make = Effect.gen(function*() {
       const started = yield* Clock.currentTimeMillis
       // A tool that interrupts itself has an end of its own; here it is the call that is interrupted.
       const done = yield* Effect.exit(
-        Effect.suspend(() => execute({ session_id, call_id, emit: live.emit, mode, report: course.report }))
+        Effect.suspend(() => execute({ session_id, call_id, emit: live.emit, mask, mode, report: course.report }))
       ).pipe(Effect.zipLeft(live.flush), Effect.onInterrupt(() => course.ran(started, "interrupted")))
       const result = (yield* currentMask).result(
         Exit.isSuccess(done) ? lawful(tool_name, done.value) : yield* broke(tool_name, done.cause)

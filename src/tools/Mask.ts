@@ -16,13 +16,17 @@ export interface MaskStream {
 
 /** @since 0.1.0 @category models */
 export interface Mask {
+  /** Nothing is known: every text stays as it is. */
+  readonly empty: boolean
   readonly text: (text: string) => string
   readonly result: (result: ToolResult) => ToolResult
   /** However a text is cut into pieces, the whole is as `text` gives it. */
   readonly stream: () => MaskStream
 }
 
-const nothing: Mask = {
+/** @since 0.1.0 @category constants */
+export const nothing: Mask = {
+  empty: true,
   text: (text) => text,
   result: (result) => result,
   stream: () => ({ push: (piece) => piece, flush: () => "" })
@@ -47,6 +51,7 @@ export const make = (secrets: ReadonlyArray<string>): Mask => {
   }
 
   return {
+    empty: false,
     text,
     result: (result) => ({
       ...result,

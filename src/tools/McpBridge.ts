@@ -41,7 +41,7 @@ const failed = (error: McpError): ToolFailure => new ToolFailure({ message: erro
 /** Long texts go to a file, as those of native tools do. */
 const recorded = (files: OutputFilesService, run: ToolRun, output: string) =>
   Effect.scoped(Effect.gen(function*() {
-    const recorder = yield* makeRecorder(files, run.call_id)
+    const recorder = yield* makeRecorder(files, run)
     yield* recorder.push(new TextEncoder().encode(output))
     yield* recorder.end
     return yield* recorder.result

@@ -8,8 +8,10 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import type { ToolResult } from "../domain/Tool.ts"
+import * as Mask from "./Mask.ts"
 import * as Output from "./Output.ts"
 import type { OutputFile, OutputFilesService } from "./OutputFiles.ts"
+import type { ToolRun } from "./Tool.ts"
 
 /** @since 0.1.0 @category models */
 export interface Recorded {
@@ -27,18 +29,21 @@ export interface Recorder {
 }
 
 /**
- * A recorder whose file is named after the call and closed with the scope.
+ * A recorder whose file is named after the call and closed with the scope. What it gives and keeps is without known
+ * secrets, before anything is cut out of the middle; a file is the bytes themselves as long as none is known.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const makeRecorder = (
   files: OutputFilesService,
-  call_id: string,
+  { call_id, mask = Mask.nothing }: Pick<ToolRun, "call_id" | "mask">,
   limits: Output.Limits = Output.defaultLimits
 ): Effect.Effect<Recorder, never, Scope.Scope> =>
   Effect.map(Effect.scope, (scope) => {
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
+    const masked = mask.stream()
+    const kept = (bytes: Uint8Array, text: string): Uint8Array => mask.empty ? bytes : new TextEncoder().encode(text)
     let window = Output.emptyWindow(limits)
     let held: Array<Uint8Array> = []
     let file: Option.Option<OutputFile> = Option.none()
@@ -58,13 +63,19 @@ export const makeRecorder = (
     return {
       push: (bytes) =>
         Effect.suspend(() => {
-          const text = take(decoder.decode(bytes, { stream: true }))
-          if (spilled) return Option.isSome(file) ? Effect.as(file.value.write(bytes), text) : Effect.succeed(text)
-          held.push(bytes)
+          const text = take(masked.push(decoder.decode(bytes, { stream: true })))
+          const part = kept(bytes, text)
+          if (spilled) return Option.isSome(file) ? Effect.as(file.value.write(part), text) : Effect.succeed(text)
+          held.push(part)
           return Output.fits(window) ? Effect.succeed(text) : Effect.as(spill, text)
         }),
       end: Effect.suspend(() => {
-        const text = take(decoder.decode())
+        const text = take(masked.push(decoder.decode()) + masked.flush())
+        if (!mask.empty) {
+          const rest = new TextEncoder().encode(text)
+          if (!spilled) held.push(rest)
+          else if (Option.isSome(file)) return Effect.as(file.value.write(rest), text)
+        }
         return spilled || Output.fits(window) ? Effect.succeed(text) : Effect.as(spill, text)
       }),
       result: Effect.gen(function*() {

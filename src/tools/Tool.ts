@@ -12,6 +12,7 @@ import type { JsonObject } from "../domain/Json.ts"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import type { RunPermissionMode } from "../domain/Permission.ts"
 import type { ToolKind } from "../permissions/Permissions.ts"
+import type { Mask } from "./Mask.ts"
 
 /**
  * Why a call failed, in words for the model: what was wrong and what to do. `output` is what came before.
@@ -30,6 +31,8 @@ export interface ToolRun {
   readonly call_id: string
   /** Live output for the user, in order; never fails. */
   readonly emit: (text: string) => Effect.Effect<void>
+  /** Known secrets out of what the call keeps by itself; results are masked anyway. Absent = there are none. */
+  readonly mask?: Mask
   /** Of the run; absent = default. */
   readonly mode?: RunPermissionMode
   /** Takes the events that the call brings beside its output; absent = nobody listens. */

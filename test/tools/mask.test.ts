@@ -10,6 +10,8 @@ import { knownSecrets } from "../../src/platform/ChildEnvironment.ts"
 import { Environment } from "../../src/platform/Environment.ts"
 import { defineTool } from "../../src/tools/Define.ts"
 import * as Mask from "../../src/tools/Mask.ts"
+import type { OutputFilesService } from "../../src/tools/OutputFiles.ts"
+import { makeRecorder } from "../../src/tools/Recorder.ts"
 import { ToolFailure } from "../../src/tools/Tool.ts"
 import { allowAll, execute, layerTools, recordingContext } from "../support/tools.ts"
 
@@ -122,4 +124,62 @@ describe("the Guard hands no known secret on (G2)", () => {
       assert.strictEqual(shown(), "say [redacted] done")
       assert.deepStrictEqual(yield* execute("leak", { fails: true }), failure("no [redacted]", "[redacted]"))
     }).pipe(Effect.provide(layer)))
+})
+
+describe("what a call keeps (G2)", () => {
+  const limits = { max_bytes: 60, max_lines: 2_000 }
+  const secret = "s3cr3t-0123456789"
+
+  it.effect.prop(
+    "a long output has no secret, neither in what is kept of it nor in its file, wherever it was cut",
+    [
+      FastCheck.array(FastCheck.constantFrom(secret, "s3cr3t", "-", "é\n", "0123456789", "plain ")),
+      FastCheck.infiniteStream(FastCheck.integer({ min: 1, max: 9 }))
+    ],
+    ([parts, cuts]) =>
+      Effect.scoped(Effect.gen(function*() {
+        const whole = new TextEncoder().encode(`${parts.join("")}${secret}${"x".repeat(60)}`)
+        const written: Array<Uint8Array> = []
+        const files: OutputFilesService = {
+          create: () =>
+            Effect.succeedSome({
+              path: "/kept",
+              write: (bytes) => Effect.sync(() => void written.push(bytes.slice())),
+              problem: Effect.succeed(undefined)
+            })
+        }
+        const recorder = yield* makeRecorder(files, { call_id: "call", mask: Mask.make([secret]) }, limits)
+        let shown = ""
+        for (let at = 0; at < whole.length;) {
+          const { value } = cuts.next()
+          const size = typeof value === "number" ? value : 1
+          shown += yield* recorder.push(whole.subarray(at, at + size))
+          at += size
+        }
+        shown += yield* recorder.end
+        const { output } = yield* recorder.result
+        const kept = Buffer.concat(written).toString()
+        const expected = new TextDecoder().decode(whole).replaceAll(secret, "[redacted]")
+        assert.deepStrictEqual([shown, kept], [expected, expected])
+        assert.notInclude(output, secret)
+      }))
+  )
+
+  it.effect("without secrets the file is the bytes themselves", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const written: Array<Uint8Array> = []
+      const files: OutputFilesService = {
+        create: () =>
+          Effect.succeedSome({
+            path: "/kept",
+            write: (bytes) => Effect.sync(() => void written.push(bytes.slice())),
+            problem: Effect.succeed(undefined)
+          })
+      }
+      const recorder = yield* makeRecorder(files, { call_id: "call" }, limits)
+      const bytes = Uint8Array.from({ length: 300 }, (_, at) => at % 256)
+      yield* recorder.push(bytes)
+      yield* recorder.end
+      assert.deepStrictEqual(new Uint8Array(Buffer.concat(written)), bytes)
+    })))
 })
