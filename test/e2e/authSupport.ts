@@ -47,6 +47,8 @@ export interface StartOptions {
   readonly stdin?: string
   /** A program before it, with its arguments. */
   readonly before?: ReadonlyArray<string>
+  /** Runs as this user and group. */
+  readonly user?: number
   /** The whole command in its place. */
   readonly command?: ReadonlyArray<string>
 }
@@ -56,7 +58,8 @@ export const start = (at: Home, args: ReadonlyArray<string>, options: StartOptio
   const child = spawn(file, rest, {
     cwd: at.project,
     env: { ...at.env, ...options.env },
-    stdio: ["pipe", "pipe", "pipe"]
+    stdio: ["pipe", "pipe", "pipe"],
+    ...(options.user === undefined ? {} : { uid: options.user, gid: options.user })
   })
   child.stdin.on("error", () => {})
   if (options.stdin !== undefined) child.stdin.end(options.stdin)
