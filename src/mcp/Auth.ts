@@ -104,7 +104,6 @@ export const scopesFor = (
 
 const make = Effect.gen(function*() {
   const context = yield* Effect.context<Http | Environment>()
-  const scope = yield* Effect.scope
   const http = yield* Http
   const { vars } = yield* Environment
   const store = yield* CredentialStore
@@ -131,7 +130,8 @@ const make = Effect.gen(function*() {
         )
       )
     )
-    const built = yield* Effect.provide(Layer.buildWithScope(layer, scope), context)
+    // None of them holds anything that has to be released.
+    const built = yield* Effect.scoped(Effect.provide(Layer.build(layer), context))
     return {
       code: Context.get(built, flow.OAuthFlow),
       device: Context.get(built, device.DeviceFlow),
@@ -481,5 +481,5 @@ const make = Effect.gen(function*() {
 
 /** @since 0.1.0 @category services */
 export class McpAuth extends Context.Tag("@hanzo/dev/mcp/McpAuth")<McpAuth, McpAuthService>() {
-  static readonly layer: Layer.Layer<McpAuth, never, Http | Environment | CredentialStore> = Layer.scoped(McpAuth, make)
+  static readonly layer: Layer.Layer<McpAuth, never, Http | Environment | CredentialStore> = Layer.effect(McpAuth, make)
 }

@@ -324,7 +324,8 @@ export const agree = (
 
     const { era, protocol = "auto" } = session.options
     const work = Effect.flatMap(start(transport), (opened) =>
-      protocol === "legacy"
+      // HTTP+SSE is a legacy transport: its servers are not asked.
+      protocol === "legacy" || transport.kind === "sse"
         ? legacy(opened.link, legacyVersions[0])
         : protocol === "auto" && era === "legacy"
         ? legacyIfNotModern(opened)
