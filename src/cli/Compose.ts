@@ -199,6 +199,23 @@ export const sandboxLayer = (directory: string | undefined) =>
     )
   }))
 
+/** The tools of a workspace behind their Guard, with nobody to ask. Call once. @since 0.1.0 @category layers */
+export const toolsLayer = (choice: SettingsChoice) =>
+  Layer.unwrapEffect(Effect.gen(function*() {
+    const [{ layerProcess, layerSettings, layerTools }, { Credentials }, { inOrder }] = yield* Effect.promise(() =>
+      Promise.all([
+        import("../app/Runtime.ts"),
+        import("../credentials/Credentials.ts"),
+        import("../domain/Layers.ts")
+      ])
+    )
+    const options = settingsOf(choice)
+    return Layer.mapError(
+      inOrder(layerProcess({ memory: true }), layerSettings(options), Credentials.layerStore, layerTools(options)),
+      compositionExit
+    )
+  }))
+
 /** The built-in demo. @since 0.1.0 @category constructors */
 export const demo: Effect.Effect<number, CliExit, NodePlatform> = Effect.gen(function*() {
   const { prompt, run } = yield* Effect.promise(() => import("../app/Demo.ts"))

@@ -63,7 +63,11 @@ const common: ReadonlyArray<Row> = [
 const argumentsOf = (command: CommandSpec): string =>
   command.args.map((arg) => {
     const name = arg.name.toUpperCase()
-    return arg.rest === true ? `-- ${name}...` : arg.optional === true ? `[${name}]` : name
+    return arg.rest === true
+      ? arg.optional === true ? `[-- ${name}...]` : `-- ${name}...`
+      : arg.optional === true
+      ? `[${name}]`
+      : name
   }).join(" ")
 
 const section = (title: string, rows: ReadonlyArray<Row>, style: Style): ReadonlyArray<string> =>

@@ -19,6 +19,7 @@ import {
   configTrust,
   configValidate
 } from "./spec/Config.ts"
+import { mcpAdd, mcpDisable, mcpEnable, mcpGet, mcpList, mcpLogs, mcpRemove, mcpServe, mcpTest } from "./spec/Mcp.ts"
 import {
   hooksList,
   hooksTest,
@@ -54,6 +55,15 @@ export {
   doctor,
   hooksList,
   hooksTest,
+  mcpAdd,
+  mcpDisable,
+  mcpEnable,
+  mcpGet,
+  mcpList,
+  mcpLogs,
+  mcpRemove,
+  mcpServe,
+  mcpTest,
   permissionsAudit,
   permissionsExplain,
   permissionsList,
@@ -103,6 +113,15 @@ export const commands: ReadonlyArray<CommandSpec> = [
   permissionsAudit,
   sandboxStatus,
   sandboxExec,
+  mcpAdd,
+  mcpList,
+  mcpGet,
+  mcpRemove,
+  mcpEnable,
+  mcpDisable,
+  mcpTest,
+  mcpLogs,
+  mcpServe,
   vectorsEval,
   vectorsCheck,
   completions
@@ -116,13 +135,13 @@ export const groups: Readonly<Record<string, string>> = {
   hooks: "Commands of the settings that run before and after tools.",
   permissions: "The rules of what tools may do.",
   sandbox: "What tools may touch, and what the system enforces of it.",
+  mcp: "MCP servers: tools of other programs.",
   vectors: "The conformance vectors of HIP-301."
 }
 
 /** Commands that come with a later version: known by name, refused. @since 0.1.0 @category constants */
 export const later: ReadonlyArray<ReadonlyArray<string>> = [
   ["acp"],
-  ["mcp"],
   ["proxy"],
   ["lsp"]
 ]

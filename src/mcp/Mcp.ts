@@ -634,8 +634,8 @@ export const make = (first: McpWorld): Effect.Effect<McpService, never, Scope.Sc
     } satisfies McpService
   })
 
-/** @since 0.1.0 @category models */
-export type McpNeeds =
+/** What the servers of a workspace stand on, where nothing answers them. @since 0.1.0 @category models */
+export type McpPlainNeeds =
   | Config
   | Workspace
   | Environment
@@ -643,12 +643,13 @@ export type McpNeeds =
   | Processes
   | Spawner
   | AppendLog
-  | Permissions
-  | PermissionPrompter
   | Path.Path
 
-/** The world that the services of a workspace make. @since 0.1.0 @category constructors */
-export const worldOf: Effect.Effect<McpWorld, never, McpNeeds> = Effect.gen(function*() {
+/** @since 0.1.0 @category models */
+export type McpNeeds = McpPlainNeeds | Permissions | PermissionPrompter
+
+/** The world of a workspace in which nobody answers what servers ask. @since 0.1.0 @category constructors */
+export const plainWorld: Effect.Effect<McpWorld, never, McpPlainNeeds> = Effect.gen(function*() {
   const path = yield* Path.Path
   const environment = yield* Environment
   const { root } = yield* Workspace
@@ -672,11 +673,17 @@ export const worldOf: Effect.Effect<McpWorld, never, McpNeeds> = Effect.gen(func
       key_variables: secretVariables(config.config),
       log_directory: path.join(dirs.state, "mcp")
     }),
-    permissions: yield* Permissions,
-    prompters: yield* PermissionPrompter,
+    permissions: null,
+    prompters: [],
     client_info: clientInfo
   }
   return world
+})
+
+/** The world that the services of a workspace make. @since 0.1.0 @category constructors */
+export const worldOf: Effect.Effect<McpWorld, never, McpNeeds> = Effect.gen(function*() {
+  const world = yield* plainWorld
+  return { ...world, permissions: yield* Permissions, prompters: yield* PermissionPrompter }
 })
 
 /** @since 0.1.0 @category services */

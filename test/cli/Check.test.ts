@@ -133,7 +133,7 @@ const table: ReadonlyArray<readonly [argv: ReadonlyArray<string>, expected: stri
   [["run", "--record", "f", "p"], "error --record comes with a later version of hanzo-dev"],
   [["run", "--replay=f"], "error --replay comes with a later version of hanzo-dev"],
   [["acp"], "error hanzo-dev acp comes with a later version of hanzo-dev"],
-  [["mcp", "serve", "--x"], "error hanzo-dev mcp comes with a later version of hanzo-dev"],
+  [["proxy", "start", "--x"], "error hanzo-dev proxy comes with a later version of hanzo-dev"],
   [["proxy", "--port", "1"], "error hanzo-dev proxy comes with a later version of hanzo-dev"],
   [["config", "schema"], "ok config schema"],
   [["config", "show", "--origin", "--json"], "ok config show --origin --json"],

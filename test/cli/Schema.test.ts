@@ -9,6 +9,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as ConfigShow from "../../src/cli/ConfigShow.ts"
+import { McpGet, McpList, McpTest } from "../../src/cli/McpSchemas.ts"
 import * as Run from "../../src/cli/Run.ts"
 import * as Schemas from "../../src/cli/Schemas.ts"
 import { merge } from "../../src/config/Merge.ts"
@@ -42,6 +43,9 @@ const published: Readonly<Record<string, Published>> = {
   "permissions-audit": { title: "hanzo-dev permissions audit --json", schema: Schemas.PermissionsAudit },
   "sandbox-status": { title: "hanzo-dev sandbox status --json", schema: Schemas.SandboxStatus },
   "auth-status": { title: "hanzo-dev auth status --json", schema: Schemas.AuthStatus },
+  "mcp-list": { title: "hanzo-dev mcp list --json", schema: McpList },
+  "mcp-get": { title: "hanzo-dev mcp get --json", schema: McpGet },
+  "mcp-test": { title: "hanzo-dev mcp test --json", schema: McpTest },
   "doctor": { title: "hanzo-dev doctor --json", schema: Schemas.DoctorReport }
 }
 
