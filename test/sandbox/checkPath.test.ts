@@ -385,6 +385,29 @@ describe("10.1 the other modes", () => {
       yield* sandboxIn({ mode: "allowlist", allowed_paths: ["~", "~/.ssh"] }, () =>
         expectAll([["~/.ssh/id", "read", "allowed"], ["~/.netrc", "read", "credentials"]]))
     }))
+  it.scoped("6.10: logins and settings behind a link of the settings directory, their locks, the settings of before", () =>
+    sandboxIn({ mode: "allowlist", allowed_paths: [".", "~"] }, () =>
+      expectAll([
+        ["dots/logins.json", "read", "credentials"],
+        ["dots/logins.json", "write", "protected"],
+        ["dots/logins.json.lock", "read", "credentials"],
+        ["dots/logins.json.lock", "write", "protected"],
+        ["dots/settings.json", "read", "credentials"],
+        ["dots/settings.json", "write", "protected"],
+        ["~/.hanzo/settings.json", "read", "credentials"],
+        ["dots/other.json", "write", "allowed"],
+        ["settings.json", "write", "allowed"]
+      ]), {
+      rootAs: (root) => {
+        const config = path.join(path.dirname(root), "config")
+        fs.mkdirSync(path.join(root, "dots"))
+        fs.rmSync(path.join(config, "credentials.json"))
+        fs.symlinkSync(path.join(root, "dots", "logins.json"), path.join(config, "credentials.json"))
+        fs.writeFileSync(path.join(root, "dots", "settings.json"), "{}")
+        fs.symlinkSync(path.join(root, "dots", "settings.json"), path.join(config, "settings.json"))
+        return root
+      }
+    }))
   it.scoped("off: everything, but settings and programs are the user's in every mode (9.9)", () =>
     sandboxIn({ mode: "off" }, ({ base }) =>
       expectAll([

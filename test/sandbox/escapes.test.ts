@@ -214,6 +214,24 @@ for (const user of users) {
         assert.strictEqual(answers[0]?.stdout, "")
       })
 
+      it("6.10: logins that lie in the workspace, behind a link of the settings directory, are not to be seen", async () => {
+        const at = open("linked")
+        const logins = path.join(at.base, "config", "credentials.json")
+        fs.renameSync(logins, path.join(at.root, "logins.json"))
+        fs.symlinkSync(path.join(at.root, "logins.json"), logins)
+        const { answers } = await drive(
+          driver,
+          user.uid,
+          request(at, "workspace", method, [
+            "cat logins.json; head -c 9 < logins.json; cp logins.json copy; cat copy; true",
+            "echo x > logins.json; rm -f logins.json; ln logins.json hard; mv logins.json away; cat hard away; true",
+            "grep -rs SECRET . ; true"
+          ])
+        )
+        for (const answer of answers) assert.notInclude(answer.stdout, "SECRET")
+        assert.strictEqual(fs.readFileSync(path.join(at.root, "logins.json"), "utf8"), "SECRET")
+      })
+
       it("/tmp is private, the workspace below it is not; without private_tmp there is a TMPDIR", async () => {
         const base = fs.realpathSync(fs.mkdtempSync("/tmp/sandbox-work-"))
         try {
