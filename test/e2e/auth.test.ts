@@ -567,14 +567,15 @@ describe("auth status, refresh, token", () => {
 })
 
 /** libfaketime, which gives a whole process another time. */
-const faketime = spawnSync("faketime", ["-f", "+1h", "date"]).status === 0
+const libfaketime = "faketime"
+const faketime = spawnSync(libfaketime, ["-f", "+1h", "date"]).status === 0
 if (!faketime) {
   process.stderr.write("skipped: the expiry of a whole process, since there is no faketime (Debian package faketime)\n")
 }
 
 describe.runIf(faketime)("6.7: expiry of a whole process", () => {
   const later = (hours: number) => ({
-    before: ["faketime", "-f", `+${hours}h`],
+    before: [libfaketime, "-f", `+${hours}h`],
     env: { FAKETIME_DONT_FAKE_MONOTONIC: "1" }
   })
 
