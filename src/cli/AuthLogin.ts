@@ -82,8 +82,10 @@ export const eventText = (event: LoginEvent, now: number, pastes: boolean): stri
 
 const interrupted = new CliExit({ exit_code: ExitCode.interrupted, lines: [] })
 
-/** What is pasted, on a terminal or through stdin; Ctrl-C at the question ends the command. */
-const pasting = (stop: Deferred.Deferred<never, CliExit>): Effect.Effect<Effect.Effect<string>, never, Terminal> =>
+/** Lines that the person pastes, on a terminal or through stdin; Ctrl-C at the question fails `stop`. @since 0.1.0 @category combinators */
+export const pasting = (
+  stop: Deferred.Deferred<never, CliExit>
+): Effect.Effect<Effect.Effect<string>, never, Terminal> =>
   Effect.gen(function*() {
     const terminal = yield* Terminal
     if (terminal.stdin_kind === "terminal") {
@@ -119,7 +121,11 @@ const mayReplace = (provider: string): Effect.Effect<boolean, CliExit, Credentia
     return answer.type === "line" && /^y(?:es)?$/iu.test(answer.text.trim()) ? true : yield* credentialExit(found.left)
   })
 
-const resultText = ({ expires_at, issuer, provider, refresh_token, scopes }: ProviderCredential, now: number): string =>
+/** What became of a login, in one line. `now` in milliseconds. @since 0.1.0 @category encoding */
+export const resultText = (
+  { expires_at, issuer, provider, refresh_token, scopes }: ProviderCredential,
+  now: number
+): string =>
   [
     `logged in to ${line(provider, 80)}${issuer === undefined ? "" : ` at ${line(issuer, 200)}`}`,
     untilText(expires_at, now) + (refresh_token === null ? ", and not to be refreshed" : ", refreshed when due"),

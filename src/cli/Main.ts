@@ -45,6 +45,7 @@ const modules: Readonly<Record<string, () => Promise<Main>>> = {
   "mcp enable": async () => (await import("./commands/Mcp.ts")).enable,
   "mcp disable": async () => (await import("./commands/Mcp.ts")).disable,
   "mcp test": async () => (await import("./commands/Mcp.ts")).test,
+  "mcp auth": async () => (await import("./commands/McpAuth.ts")).auth,
   "mcp logs": async () => (await import("./commands/Mcp.ts")).logs,
   "mcp serve": async () => (await import("./commands/Mcp.ts")).serve,
   "vectors eval": async () => (await import("./commands/Vectors.ts")).evaluate,

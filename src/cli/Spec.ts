@@ -20,6 +20,7 @@ import {
   configValidate
 } from "./spec/Config.ts"
 import { mcpAdd, mcpDisable, mcpEnable, mcpGet, mcpList, mcpLogs, mcpRemove, mcpServe, mcpTest } from "./spec/Mcp.ts"
+import { mcpAuth } from "./spec/McpAuth.ts"
 import {
   hooksList,
   hooksTest,
@@ -34,7 +35,7 @@ import { sessionsDelete, sessionsExport, sessionsList, sessionsShow } from "./sp
 import { vectorsCheck, vectorsEval } from "./spec/Vectors.ts"
 import type { CommandSpec } from "./spec/Types.ts"
 
-export type { ArgumentSpec, CommandSpec, OptionSpec, Values } from "./spec/Types.ts"
+export type { CommandSpec, OptionSpec, Values } from "./spec/Types.ts"
 export {
   authLogin,
   authLogout,
@@ -56,6 +57,7 @@ export {
   hooksList,
   hooksTest,
   mcpAdd,
+  mcpAuth,
   mcpDisable,
   mcpEnable,
   mcpGet,
@@ -120,6 +122,7 @@ export const commands: ReadonlyArray<CommandSpec> = [
   mcpEnable,
   mcpDisable,
   mcpTest,
+  mcpAuth,
   mcpLogs,
   mcpServe,
   vectorsEval,

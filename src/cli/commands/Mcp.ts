@@ -1,10 +1,12 @@
 /** `hanzo-dev mcp ...`. @since 0.1.0 */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { CredentialStore } from "../../credentials/CredentialStore.ts"
 import { SettingsWriter } from "../../config/SettingsWriter.ts"
 import { AppendLog } from "../../platform/AppendLog.ts"
 import { AtomicFile } from "../../platform/AtomicFile.ts"
 import { Files } from "../../platform/Files.ts"
+import { Http } from "../../platform/Http.ts"
 import { sandboxLayer, settingsLayer, toolsLayer } from "../Compose.ts"
 import { command } from "../Entry.ts"
 import * as Mcp from "../Mcp.ts"
@@ -60,7 +62,16 @@ export const test = command(
   (values) =>
     Effect.flatMap(
       Effect.promise(() => import("../McpTest.ts")),
-      (McpTest) => Effect.provide(McpTest.execute(values), Layer.merge(AppendLog.layer, sandboxLayer(values.directory)))
+      (McpTest) =>
+        Effect.provide(
+          McpTest.execute(values),
+          // with a client and the stored logins, for servers over HTTP
+          CredentialStore.layer.pipe(
+            Layer.provideMerge(Layer.mergeAll(AtomicFile.layer, Http.layer)),
+            Layer.merge(AppendLog.layer),
+            Layer.provideMerge(sandboxLayer(values.directory))
+          )
+        )
     )
 )
 
