@@ -5,6 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Option from "effect/Option"
 import { nearest } from "../codec/Distance.ts"
 import { line } from "../codec/TerminalText.ts"
 import type { ConfigService } from "../config/Config.ts"
@@ -15,9 +16,11 @@ import { Environment } from "../platform/Environment.ts"
 import { Terminal } from "../platform/Terminal.ts"
 import { Models } from "../provider/Models.ts"
 import { SessionStore } from "../storage/SessionStore.ts"
+import { McpAccess } from "../tools/McpAccess.ts"
 import { agentExit, drive } from "./Drive.ts"
 import { CliExit, usage } from "./Exit.ts"
 import { issueText, soundConfig, stderrStyle, stdoutExit } from "./Output.ts"
+import * as McpText from "./McpText.ts"
 import type { Shared } from "./Prompter.ts"
 import { type AgentValues, inputOf, modelOf, sessionOf } from "./Run.ts"
 import { sessionRows } from "./SessionText.ts"
@@ -36,6 +39,7 @@ const commandHelp = {
   help: "show this",
   new: "begin a new session",
   model: "say or set the model: /model [MODEL]",
+  mcp: "show the MCP servers and their prompts: /mcp, /mcp restart SERVER",
   sessions: "list the latest sessions of this project",
   reload: "apply settings that have changed; background commands end",
   exit: "leave (also Ctrl-D, or Ctrl-C twice)"
@@ -115,6 +119,7 @@ export const execute = Effect.fn("Cli.conversation")(function*(
   let session_id = going.session_id ?? (going.reloaded === undefined ? yield* sessionOf(values) : undefined)
   let announced: string | null = null
   let reload: Reload | undefined
+  const servers = yield* Effect.serviceOption(McpAccess)
   const say = (text: string) => Effect.mapError(terminal.out(text), stdoutExit)
 
   if (going.reloaded !== undefined) yield* say(style.dim("the settings are applied\n"))
@@ -163,6 +168,17 @@ export const execute = Effect.fn("Cli.conversation")(function*(
       }
     })
 
+  const mcpText = (argument: string): Effect.Effect<string> =>
+    Effect.gen(function*() {
+      if (Option.isNone(servers)) return "there are no MCP servers here\n"
+      const { prompts, restart, status } = servers.value
+      const [word = "", server = ""] = argument.split(/\s+/)
+      if (word === "restart" && server !== "") {
+        if (!(yield* restart(server))) return `no MCP server ${line(server, 60)} is active here\n`
+      } else if (word !== "") return "/mcp shows the servers, /mcp restart SERVER connects one anew\n"
+      return McpText.serversText(yield* status, yield* prompts, style)
+    })
+
   const command = (name: CommandName, argument: string) =>
     Effect.gen(function*() {
       switch (name) {
@@ -189,6 +205,8 @@ export const execute = Effect.fn("Cli.conversation")(function*(
           chosen = argument
           return yield* say(`${line(model, 200)}\n`)
         }
+        case "mcp":
+          return yield* say(yield* mcpText(argument))
         case "sessions": {
           const listed = yield* Effect.either(store.list({ workspace: root, limit: 10 }))
           return Either.isLeft(listed)

@@ -15,6 +15,7 @@ import type {
 } from "../domain/PermissionPrompter.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import { Terminal } from "../platform/Terminal.ts"
+import * as Questions from "./Questions.ts"
 import { type Style, styleFor } from "./Style.ts"
 import { Environment } from "../platform/Environment.ts"
 
@@ -162,6 +163,10 @@ export const make = (
             yield* terminal.err(questionText(tool_name, input, context, style))
             return yield* ask(context.session_id)
           })
+        ),
+      ask: (question, context) =>
+        oneAtATime.withPermits(1)(
+          Questions.ask(terminal, style, question, Effect.asVoid(Queue.offer(interrupts, context.session_id)))
         )
     }
   })
