@@ -11,10 +11,12 @@ import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
 import type * as Layer from "effect/Layer"
 import * as Mailbox from "effect/Mailbox"
+import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as TerminalText from "../codec/TerminalText.ts"
 import { Config, type ConfigService } from "../config/Config.ts"
 import { secretVariables } from "../config/Secrets.ts"
+import { CredentialStore } from "../credentials/CredentialStore.ts"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import * as Layers from "../domain/Layers.ts"
 import { PermissionPrompter, type PermissionPrompterService } from "../domain/PermissionPrompter.ts"
@@ -24,6 +26,7 @@ import { AppendLog } from "../platform/AppendLog.ts"
 import { knownSecrets } from "../platform/ChildEnvironment.ts"
 import { Dirs } from "../platform/Dirs.ts"
 import { Environment, variable } from "../platform/Environment.ts"
+import { Http } from "../platform/Http.ts"
 import { Processes } from "../platform/Processes.ts"
 import { Spawner } from "../platform/Spawner.ts"
 import { type CallInFlight, handlers, type McpRun, type McpToolCall } from "./Asking.ts"
@@ -61,7 +64,7 @@ import { canonicalName } from "./Names.ts"
 import { Server } from "./Server.ts"
 import { type McpServerStatus, problemOf } from "./ServerState.ts"
 import type { McpTransport } from "./Transport.ts"
-import { transportOf } from "./Transports.ts"
+import { type HttpDefinition, transportOf } from "./Transports.ts"
 
 /** What the registry works with: exchanged as a whole when the settings change. @since 0.1.0 @category models */
 export interface McpWorld extends DefinitionContext {
@@ -659,6 +662,19 @@ export const plainWorld: Effect.Effect<McpWorld, never, McpPlainNeeds> = Effect.
   const spawner = yield* Spawner
   const log = yield* AppendLog
   const url = yield* Effect.orDie(path.toFileUrl(root))
+  const http = Option.getOrNull(yield* Effect.serviceOption(Http))
+  const logins = Option.getOrNull(yield* Effect.serviceOption(CredentialStore))
+  const remote = http === null || logins === null
+    ? null
+    : yield* Effect.cached(Effect.flatMap(
+      Effect.promise(() => import("./HttpServers.ts")),
+      ({ make }) =>
+        make.pipe(
+          Effect.provideService(Http, http),
+          Effect.provideService(CredentialStore, logins),
+          Effect.provideService(Environment, environment)
+        )
+    ))
   const world: McpWorld = {
     config,
     root,
@@ -671,7 +687,11 @@ export const plainWorld: Effect.Effect<McpWorld, never, McpPlainNeeds> = Effect.
       log,
       vars: environment.vars,
       key_variables: secretVariables(config.config),
-      log_directory: path.join(dirs.state, "mcp")
+      log_directory: path.join(dirs.state, "mcp"),
+      ...(remote === null ? {} : {
+        http: (definition: HttpDefinition) =>
+          Effect.flatMap(remote, (ways) => ways.transportOf(definition, config.config))
+      })
     }),
     permissions: null,
     prompters: [],
