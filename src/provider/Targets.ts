@@ -97,7 +97,7 @@ const noCredentialMessage = (servers: ReadonlyArray<LocalServer>): string => {
   const model = server?.models[0]
   return lines(
     "no credentials for any model provider were found",
-    "set ANTHROPIC_API_KEY, OPENAI_API_KEY, or HANZO_API_KEY with HANZO_BASE_URL, or add a provider to the settings",
+    "set ANTHROPIC_API_KEY, OPENAI_API_KEY, or HANZO_API_KEY with HANZO_BASE_URL, or store a key: hanzo-dev auth login PROVIDER --api-key",
     server === undefined
       ? "or start a local server (Ollama, LM Studio, llama.cpp) and name its model, for example: -m ollama/MODEL"
       : `or use ${server.title}, which runs on this machine at ${server.base_url}: -m ${server.provider}/${
