@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Layers from "../domain/Layers.ts"
 import type { Credential } from "../credentials/Credentials.ts"
@@ -39,6 +40,8 @@ export interface AgentRunGatewayService {
   readonly stream: (request: RunRequest) => Stream.Stream<ResponseEvent, ApiError>
   /** The same for a target that is resolved already. */
   readonly streamTo: (target: HttpTarget, request: RunRequest) => Stream.Stream<ResponseEvent, ApiError>
+  /** What `streamTo` streams, read by read; closing the scope closes the connection. */
+  readonly openTo: (target: HttpTarget, request: RunRequest) => Effect.Effect<Transport.Pull, ApiError, Scope.Scope>
   /** The sum of the same events. A response that failed is an ApiError, also when a part of it had come. */
   readonly complete: (request: RunRequest) => Effect.Effect<Response, ApiError>
 }
@@ -93,11 +96,11 @@ const make = Effect.gen(function*() {
   const targets = yield* Targets
   const transport = yield* Transport.make
 
-  const streamTo: AgentRunGatewayService["streamTo"] = (target, request) =>
-    Stream.unwrap(Effect.map(loadProtocol(target.model.protocol), (protocol) => {
+  const openTo: AgentRunGatewayService["openTo"] = (target, request) =>
+    Effect.flatMap(loadProtocol(target.model.protocol), (protocol) => {
       const input = encodeInput(target, request)
       const encoded = protocol.encodeRequest(input)
-      return transport.events({
+      return transport.open({
         protocol,
         provider: target.model.provider,
         endpoint: target.endpoint,
@@ -112,7 +115,9 @@ const make = Effect.gen(function*() {
         limits: target.model.limits,
         retry_headers: true
       })
-    }))
+    })
+
+  const streamTo: AgentRunGatewayService["streamTo"] = (target, request) => Transport.streamOf(openTo(target, request))
 
   const stream: AgentRunGatewayService["stream"] = (request) =>
     Stream.unwrap(
@@ -149,7 +154,7 @@ const make = Effect.gen(function*() {
         )
     })
 
-  return { stream, streamTo, complete }
+  return { stream, streamTo, openTo, complete }
 })
 
 const toResult = (response: Response): Effect.Effect<Response, ApiError> =>

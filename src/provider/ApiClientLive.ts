@@ -15,7 +15,7 @@ import type { StreamEvent } from "../domain/StreamEvent.ts"
 import { ApiClient, type ApiClientService } from "../domain/ApiClient.ts"
 import { AgentRunGateway, fromModelError } from "./AgentRunGateway.ts"
 import { ScriptedModels } from "./ScriptedModels.ts"
-import { type Target, Targets } from "./Targets.ts"
+import { Targets } from "./Targets.ts"
 
 /**
  * Name, address and key are resolved at each request; what is wrong with them fails the stream as `auth` (no key) or
@@ -31,44 +31,42 @@ export const layer: Layer.Layer<ApiClient, never, AgentRunGateway | Targets | Sc
     const targets = yield* Targets
     const scenarios = yield* ScriptedModels
 
-    const send = (
-      target: Target,
+    const played = (
+      name: string,
       ...[messages, tools, options]: Parameters<ApiClientService["sendMessage"]>
-    ): Stream.Stream<StreamEvent, ApiError> => {
-      if (target._tag === "Scripted") {
-        return Stream.unwrap(
-          scenarios.find(target.model.model).pipe(
-            Effect.mapError(fromModelError),
-            Effect.map(Option.match({
-              onNone: () =>
-                Stream.fail(
-                  new ApiError({
-                    reason: "not_found",
-                    message: `there is no scenario "${target.model.model}"`,
-                    retryable: false,
-                    provider: target.model.provider
-                  })
-                ),
-              onSome: (client) => client.sendMessage(messages, tools, options)
-            }))
-          )
-        )
-      }
-      const projection = makeProjection(target.model.origin)
-      return Stream.mapChunks(
-        gateway.streamTo(target, { messages, tools, ...(options === undefined ? {} : { options }) }),
-        (events) => Chunk.unsafeFromArray(projection.push(Chunk.toReadonlyArray(events)))
+    ): Effect.Effect<Stream.Stream<StreamEvent, ApiError>, ApiError> =>
+      scenarios.find(name).pipe(
+        Effect.mapError(fromModelError),
+        Effect.map(Option.match({
+          onNone: () =>
+            Stream.fail(
+              new ApiError({
+                reason: "not_found",
+                message: `there is no scenario "${name}"`,
+                retryable: false,
+                provider: "scripted"
+              })
+            ),
+          onSome: (client) => client.sendMessage(messages, tools, options)
+        }))
       )
-    }
 
+    // One stream from the connection to whoever reads: each one around another costs its steps at every read.
     return {
       sendMessage: (messages, tools, options) =>
-        Stream.unwrap(
-          Effect.map(
-            Effect.mapError(targets.resolve(options?.model), fromModelError),
-            (target) => send(target, messages, tools, options)
+        Stream.unwrapScoped(Effect.gen(function*() {
+          const target = yield* Effect.mapError(targets.resolve(options?.model), fromModelError)
+          if (target._tag === "Scripted") return yield* played(target.model.model, messages, tools, options)
+          const pull = yield* gateway.openTo(target, {
+            messages,
+            tools,
+            ...(options === undefined ? {} : { options })
+          })
+          const projection = makeProjection(target.model.origin)
+          return Stream.repeatEffectChunkOption(
+            Effect.map(pull, (events) => Chunk.unsafeFromArray(projection.push(Chunk.toReadonlyArray(events))))
           )
-        )
+        }))
     }
   })
 )

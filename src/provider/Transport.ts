@@ -62,6 +62,8 @@ export interface Transport {
    * Ends at the terminal without waiting for the end of the body. One chunk a network read that holds an event; the
    * socket is paused while nobody pulls, and closed when the stream is left early.
    */
+  /** The same without a stream around it, for whoever makes one of its own. Closing the scope closes the connection. */
+  readonly open: (request: UpstreamRequest) => Effect.Effect<Pull, ApiError, Scope.Scope>
   readonly events: (request: UpstreamRequest) => Stream.Stream<ResponseEvent, ApiError>
 }
 
@@ -198,7 +200,22 @@ const told = (request: UpstreamRequest, error: ApiError): ApiError => {
   return amend(error, { message })
 }
 
-type Pull = Effect.Effect<Chunk.Chunk<ResponseEvent>, Option.Option<ApiError>>
+/** One read of the network at a time; `None` = the end. @since 0.1.0 @category models */
+export type Pull = Effect.Effect<Chunk.Chunk<ResponseEvent>, Option.Option<ApiError>>
+
+/** The stream of an answer that is opened with it and closed with it. @since 0.1.0 @category constructors */
+export const streamOf = (
+  open: Effect.Effect<Pull, ApiError, Scope.Scope>
+): Stream.Stream<ResponseEvent, ApiError> => Stream.unwrapScoped(Effect.map(open, Stream.repeatEffectChunkOption))
+
+const once = (events: ReadonlyArray<ResponseEvent>): Pull => {
+  let given = false
+  return Effect.suspend(() => {
+    if (given) return Effect.fail(Option.none())
+    given = true
+    return Effect.succeed(Chunk.unsafeFromArray(events))
+  })
+}
 
 /** @since 0.1.0 @category constructors */
 export const make: Effect.Effect<Transport, never, Http> = Effect.map(Http, (http) => {
@@ -360,9 +377,7 @@ export const make: Effect.Effect<Transport, never, Http> = Effect.map(Http, (htt
     return pull
   }
 
-  const open = (
-    request: UpstreamRequest
-  ): Effect.Effect<Stream.Stream<ResponseEvent, ApiError>, ApiError, Scope.Scope> =>
+  const open = (request: UpstreamRequest): Effect.Effect<Pull, ApiError, Scope.Scope> =>
     Effect.gen(function*() {
       const headers = headersOf(request)
       const scrub = makeScrub(secretsOf(headers, request.endpoint.query))
@@ -395,7 +410,7 @@ export const make: Effect.Effect<Transport, never, Http> = Effect.map(Http, (htt
       const streamed = isEventStream(response)
       if (kind === "json" || kind === "markup" || (kind === "blank" && fault === undefined && !streamed)) {
         const { events } = shape(yield* whole(request, response, head, scrub))
-        return Stream.fromChunk(Chunk.unsafeFromArray(events))
+        return once(events)
       }
       const reader = makeStreamReader(request.protocol.streamDecoder(request.decode))
       const first = Effect.sync(() => {
@@ -403,8 +418,8 @@ export const make: Effect.Effect<Transport, never, Http> = Effect.map(Http, (htt
         if (kind !== "blank" || reader.done()) return events
         return [...events, ...reader.end(fault === undefined ? undefined : faultOf(request, fault))]
       })
-      return Stream.repeatEffectChunkOption(pullFrom(request, response, reader, shape, first))
+      return pullFrom(request, response, reader, shape, first)
     })
 
-  return { events: (request) => Stream.unwrapScoped(open(request)) }
+  return { open, events: (request) => streamOf(open(request)) }
 })
