@@ -26,14 +26,19 @@ export interface Setting {
 
 export const command = (argv: ReadonlyArray<string>, more: object = {}): object => ({ command: argv, ...more })
 
-/** Turns that call these tools one after another, then an end. */
-export const calls = (
-  ...all: ReadonlyArray<readonly [name: string, args?: object]>
-): ReadonlyArray<Scenario.TurnInput> => [
-  ...all.map(([name, args = {}]): Scenario.TurnInput => ({
+type Call = readonly [name: string, args?: object]
+
+/**
+ * Turns that call these tools one after another, then an end. A request without tools is one of a server (sampling) and
+ * is answered with "sampled".
+ */
+export const calls = (...all: ReadonlyArray<Call>): ReadonlyArray<Scenario.TurnInput> => [
+  { when: (conversation) => conversation.tools.length === 0, text: "sampled", repeat: "forever" },
+  ...all.map(([name, args = {}], i): Scenario.TurnInput => ({
+    when: (conversation) => conversation.results.length === i,
     calls: [{ name, arguments: args as Record<string, unknown> }]
   })),
-  { text: "done" }
+  { when: (conversation) => conversation.results.length === all.length, text: "done", repeat: "forever" }
 ]
 
 export const layerOf = (root: string, { options, servers, settings, turns, vars }: Setting) =>
@@ -47,7 +52,7 @@ export const layerOf = (root: string, { options, servers, settings, turns, vars 
       mcp_servers: servers,
       ...settings
     }),
-    scenarios: [Scenario.make({ name: "test", turns })]
+    scenarios: [Scenario.make({ name: "test", order: "first_match", turns })]
   }).pipe(
     Layer.provideMerge(layerProcess({ memory: true })),
     Layer.provide(Layer.mergeAll(
