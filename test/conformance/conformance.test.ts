@@ -1,0 +1,85 @@
+/**
+ * The official conformance suites against our client, with nothing that is expected to fail. They stand in a folder of
+ * their own (`node .ci/conformance.mjs` installs them); where they do not, the test says so and is skipped.
+ */
+import { assert, describe, it } from "vitest"
+import { execFile } from "node:child_process"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
+const folder = process.env["MCP_CONFORMANCE_DIR"] ?? path.join(root, ".cache", "mcp-conformance")
+const { mcpConformanceClient } = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8")) as {
+  readonly mcpConformanceClient: string
+}
+
+interface Run {
+  readonly exit_code: number
+  /** By scenario, those that count. */
+  readonly passed: ReadonlyMap<string, number>
+  readonly failed: ReadonlyArray<string>
+  readonly text: string
+}
+
+/** The client's command is relative to the project; suites split it at blanks. */
+const command = mcpConformanceClient.replace("test/conformance", path.join(root, "test/conformance"))
+
+const run = (version: string, node: string, args: ReadonlyArray<string>): Promise<Run> => {
+  const suite = path.join(folder, version, "node_modules/@modelcontextprotocol/conformance/dist/index.js")
+  const cwd = fs.mkdtempSync(path.join(os.tmpdir(), "conformance-"))
+  return new Promise((resolve) =>
+    execFile(
+      node,
+      [suite, "client", "--command", command, ...args],
+      { cwd, maxBuffer: 64 * 1024 * 1024 },
+      (error, stdout, stderr) => {
+        fs.rmSync(cwd, { recursive: true, force: true })
+        const text = `${stdout}\n${stderr}`
+        const uncounted = new Set([...text.matchAll(/^ {2}[✓✗] (\S+) \(/gmu)].map(([, name]) => name))
+        const lines = [...text.matchAll(/^([✓✗]) (\S+): (\d+) passed, (\d+) failed/gmu)]
+          .filter(([, , name]) => !uncounted.has(name))
+        resolve({
+          exit_code: typeof error?.code === "number" ? error.code : error === null ? 0 : 1,
+          passed: new Map(lines.map(([, , name = "", count]) => [name, Number(count)])),
+          failed: lines.filter(([, mark, , , count]) => mark !== "✓" || count !== "0").map(([, , name = ""]) => name),
+          text
+        })
+      }
+    )
+  )
+}
+
+const missing = (version: string): string | null =>
+  fs.existsSync(path.join(folder, version, "node_modules/@modelcontextprotocol/conformance/dist/index.js"))
+    ? null
+    : `@modelcontextprotocol/conformance ${version} is not in ${folder}; node .ci/conformance.mjs installs it`
+
+const told = (version: string, ...more: ReadonlyArray<string>): boolean => {
+  const why = missing(version) ?? more.find((file) => !fs.existsSync(file)) ?? null
+  if (why !== null) process.stderr.write(`skipped: ${why}\n`)
+  return why !== null
+}
+
+const newer = "0.2.0-alpha.12"
+const node22 = path.join(folder, newer, "node_modules", "node", "bin", "node")
+
+describe("conformance of the MCP client", () => {
+  it.skipIf(told("0.1.13"))("suite 0.1.13, core: all 19 scenarios, at least the checks of a full client", async () => {
+    const { exit_code, failed, passed, text } = await run("0.1.13", process.execPath, ["--suite", "core"])
+    assert.deepStrictEqual(failed, [], text)
+    assert.strictEqual(passed.size, 19, text)
+    assert.isAtLeast([...passed.values()].reduce((sum, count) => sum + count, 0), 226)
+    assert.strictEqual(exit_code, 0)
+  }, 180_000)
+
+  for (const [revision, scenarios] of [["2025-11-25", 18], ["2026-07-28", 32]] as const) {
+    it.skipIf(told(newer, node22))(`suite ${newer}, what ${revision} requires: ${scenarios} scenarios`, async () => {
+      const { exit_code, failed, passed, text } = await run(newer, node22, ["--requirements", revision])
+      assert.deepStrictEqual(failed, [], text)
+      assert.strictEqual(passed.size, scenarios, text)
+      assert.strictEqual(exit_code, 0)
+    }, 240_000)
+  }
+})
