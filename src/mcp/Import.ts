@@ -132,7 +132,7 @@ export const read = (source: string, root: string): Imported | { readonly proble
   const parsed = Document.parse(source)
   if (parsed.problem !== null || parsed.root === null) {
     return {
-      problem: /^\s*\[[A-Za-z_"]/m.test(source) && !/^\s*[{[]/.test(source)
+      problem: /^\s*\[[A-Za-z_"][\w."-]*\]\s*$/m.test(source)
         ? "this is TOML; only JSON files of other clients are read"
         : `this is no JSON${parsed.problem === null ? "" : `: ${parsed.problem.message}`}`
     }
