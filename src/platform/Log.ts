@@ -2,7 +2,7 @@
  * The log: to stderr, or to the file that `HANZO_LOG_FILE` names; never to stdout (effect-style 3.6, rule 9).
  *
  * `HANZO_LOG_LEVEL` is one of all, trace, debug, info, warning, error, fatal, none; without it only warnings and worse
- * are written.
+ * are written. Values of credential variables stand in no line.
  *
  * @since 0.1.0
  */
@@ -16,6 +16,7 @@ import { appendFileSync, writeSync } from "node:fs"
 import * as path from "node:path"
 import { neutralise } from "../codec/TerminalText.ts"
 import { Environment, variable } from "./Environment.ts"
+import { redactor } from "./Redaction.ts"
 
 /** The level of a word, case ignored; warnings for a word that names none. @since 0.1.0 @category decoding */
 export const levelOf = (word: string | undefined): LogLevel.LogLevel =>
@@ -43,8 +44,12 @@ export const layer: Layer.Layer<never, never, Environment> = Layer.scopedDiscard
     const environment = yield* Environment
     const file = variable(environment, "HANZO_LOG_FILE")
     const place = file === undefined ? undefined : path.resolve(environment.cwd, file)
+    const redact = redactor(environment.vars)
     const logger = make((line) =>
-      quietly(() => place === undefined ? void writeSync(2, line) : appendFileSync(place, line, { mode: 0o600 }))
+      quietly(() => {
+        const clean = redact(line)
+        return place === undefined ? void writeSync(2, clean) : appendFileSync(place, clean, { mode: 0o600 })
+      })
     )
     yield* Effect.locallyScopedWith(
       FiberRef.currentLoggers,

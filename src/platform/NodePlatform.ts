@@ -19,6 +19,7 @@ import { Dirs } from "./Dirs.ts"
 import { Environment } from "./Environment.ts"
 import { inOrder } from "../domain/Layers.ts"
 import * as Log from "./Log.ts"
+import { redactor } from "./Redaction.ts"
 import { exitCodeOf, Signals } from "./Signals.ts"
 import { Terminal } from "./Terminal.ts"
 
@@ -59,15 +60,17 @@ const complain = (text: string): void => {
  * @category constructors
  */
 export const runMain = (program: Effect.Effect<number, never, NodePlatform>): void => {
+  let redact = (text: string): string => text
   const interruptible = Effect.gen(function*() {
     const signals = yield* Signals
+    redact = redactor((yield* Environment).vars)
     return yield* Effect.raceFirst(program, Effect.map(signals.unhandled, exitCodeOf))
   })
   const fiber = Effect.runFork(Effect.provide(interruptible, layer))
   fiber.addObserver((exit) => {
     if (Exit.isSuccess(exit)) process.exit(exit.value)
     if (Cause.isInterruptedOnly(exit.cause)) process.exit(130)
-    complain(`hanzo-dev: internal error: ${neutralise(Cause.pretty(exit.cause))}\n`)
+    complain(`hanzo-dev: internal error: ${neutralise(redact(Cause.pretty(exit.cause)))}\n`)
     process.exit(1)
   })
 }

@@ -295,6 +295,48 @@ describe("auth login --device", () => {
     }))
 })
 
+const script = "/usr/bin/script"
+const onTerminal = process.platform === "linux" && fs.existsSync(script)
+
+describe.runIf(onTerminal)("auth login on a terminal", () => {
+  const atTerminal = (at: Home) =>
+    Effect.gen(function*() {
+      const command = `"${process.execPath}" "${program}" auth login corp`
+      const child = start(at, [], { command: [script, "-qefc", command, "/dev/null"], env: { TERM: "xterm" } })
+      const shown = /^ {2}(http\S+?)\r?$/mu
+      yield* Effect.promise(() => eventually("the address", () => shown.test(child.stdout()), 20_000))
+      return { child, url: shown.exec(child.stdout())?.[1] ?? "" }
+    })
+
+  it.scopedLive("the address that the browser ends at can be pasted", () =>
+    Effect.gen(function*() {
+      const { at } = yield* setUp()
+      const { child, url } = yield* atTerminal(at)
+      assert.include(child.stdout(), "then paste the address")
+      yield* child.type(`${yield* new UserAgent().visit(url)}\r`)
+      const { code, stdout } = yield* child.ended
+      assert.strictEqual(code, 0, stdout)
+      assert.isString(entry(at, "corp").refresh_token)
+    }))
+
+  it.scopedLive("nobody has to paste: the answer to the listener ends it, and the terminal is as it was", () =>
+    Effect.gen(function*() {
+      const { at } = yield* setUp()
+      const { child, url } = yield* atTerminal(at)
+      yield* Effect.flatMap(new UserAgent().visit(url), load)
+      assert.strictEqual((yield* child.ended).code, 0)
+    }))
+
+  it.scopedLive("Ctrl-C at the question: exit 130", () =>
+    Effect.gen(function*() {
+      const { at } = yield* setUp()
+      const { child } = yield* atTerminal(at)
+      yield* child.type("\u0003")
+      assert.strictEqual((yield* child.ended).code, 130)
+      assert.isFalse(fs.existsSync(credentialsFile(at)))
+    }))
+})
+
 const key = "sk-test-ABCDEFGH-0123456789"
 
 describe("auth login --api-key", () => {
@@ -348,8 +390,7 @@ describe("auth login --api-key", () => {
       assert.strictEqual((yield* run(at, ["auth", "login", "openai", key], { stdin: "" })).code, 2)
     }))
 
-  const script = "/usr/bin/script"
-  it.scopedLive.runIf(process.platform === "linux" && fs.existsSync(script))(
+  it.scopedLive.runIf(onTerminal)(
     "typed on a terminal: nothing of it is shown; Ctrl-C is exit 130",
     () =>
       Effect.gen(function*() {
