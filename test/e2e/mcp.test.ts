@@ -1,0 +1,256 @@
+/** MCP servers from the command line: settings, runs, what is left of processes. */
+import { Ajv, type AnySchema } from "ajv"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+import { assert, describe, it } from "vitest"
+import { everything, fake } from "../support/mcp/servers.ts"
+import { eventually, type Home, makeHome, orphans, run, start } from "./support.ts"
+
+const here = path.dirname(fileURLToPath(import.meta.url))
+const sleepy = (home: Home, late: number) => [
+  process.execPath,
+  path.join(here, "../support/mcp/sleepy.mjs"),
+  String(late),
+  path.join(home.dir, "pids")
+]
+
+const withHome = async (use: (home: Home) => Promise<void>): Promise<void> => {
+  const home = makeHome()
+  try {
+    await use(home)
+    await eventually("nothing is left", () => orphans(home).length === 0)
+  } finally {
+    home.remove()
+  }
+}
+
+const settingsFile = (home: Home): string => path.join(home.dir, "config", "settings.json")
+
+const valid = (name: string, text: string): Record<string, unknown> => {
+  const schema = JSON.parse(
+    fs.readFileSync(path.join(here, `../../docs/schema/${name}.schema.json`), "utf8")
+  ) as AnySchema
+  const document = JSON.parse(text) as Record<string, unknown>
+  const validate = new Ajv({ strict: false }).compile(schema)
+  assert.isTrue(validate(document), JSON.stringify(validate.errors))
+  return document
+}
+
+const scenario = (
+  home: Home,
+  ...calls: ReadonlyArray<{ readonly name: string; readonly arguments?: object }>
+): string => {
+  const file = path.join(home.dir, "scenario.json")
+  fs.writeFileSync(
+    file,
+    JSON.stringify({ turns: [...calls.map((call) => ({ calls: [{ arguments: {}, ...call }] })), { text: "done" }] })
+  )
+  return file
+}
+
+const runWith = (home: Home, file: string, ...args: ReadonlyArray<string>) => [
+  "run",
+  "--scenario",
+  file,
+  "--output-format",
+  "stream-json",
+  "--no-session",
+  "--allow",
+  "mcp__*",
+  ...args,
+  "go"
+]
+
+describe("mcp add, list, get, remove, enable, disable", () => {
+  it("4.10 comments, order and unknown keys of the settings stay", () =>
+    withHome(async (home) => {
+      fs.writeFileSync(
+        settingsFile(home),
+        "{\n  // mine\n  \"unknown\": 1,\n  \"model\": \"scripted/echo\" // this one\n}\n"
+      )
+      const ok = async (...args: ReadonlyArray<string>) => {
+        const result = await run(home, ["mcp", ...args])
+        assert.strictEqual(result.code, 0, result.stderr)
+        return result
+      }
+      await ok(
+        "add",
+        "files",
+        "--env",
+        "TOKEN=${FILES_TOKEN}",
+        "--cwd",
+        "sub",
+        "--",
+        "npx",
+        "-y",
+        "some-server",
+        "--flag"
+      )
+      await ok("add", "web", "--url", "https://mcp.example/mcp", "--header", "Authorization: Bearer abcdef123456")
+      const written = fs.readFileSync(settingsFile(home), "utf8")
+      assert.include(written, "// mine")
+      assert.include(written, "// this one")
+      assert.include(written, "\"unknown\": 1")
+      assert.strictEqual(fs.statSync(settingsFile(home)).mode & 0o777, 0o644)
+
+      const list = valid("mcp-list", (await ok("list", "--json")).stdout) as {
+        readonly servers: ReadonlyArray<{ readonly name: string; readonly status: string; readonly runs: string }>
+      }
+      assert.deepStrictEqual(list.servers.map(({ name, status }) => [name, status]), [["files", "enabled"], [
+        "web",
+        "enabled"
+      ]])
+      assert.include(list.servers[0]?.runs, "runs npx -y some-server --flag")
+      const get = (await ok("get", "web", "--json")).stdout
+      valid("mcp-get", get)
+      assert.notInclude(get + (await ok("get", "web")).stdout, "abcdef123456")
+
+      await ok("disable", "web")
+      assert.include((await ok("list")).stdout, "disabled")
+      await ok("enable", "web")
+      assert.notInclude((await ok("list")).stdout, "disabled")
+      await ok("remove", "web")
+      await ok("remove", "files")
+      assert.include((await ok("list")).stderr, "there are no MCP servers")
+      assert.include(fs.readFileSync(settingsFile(home), "utf8"), "// mine")
+    }))
+
+  it("mistakes are told, and nothing is written", () =>
+    withHome(async (home) => {
+      await run(home, ["mcp", "add", "a", "--", "x"])
+      const before = fs.readFileSync(settingsFile(home), "utf8")
+      for (
+        const [args, complaint] of [
+          [["add", "a", "--", "y"], "--replace"],
+          [["add", "b"], "PROGRAM"],
+          [["add"], "needs a name"],
+          [["add", "b", "--url", "https://x", "--", "y"], "not both"],
+          [["add", "b", "--type", "http", "--", "y"], "--url"],
+          [["add", "b", "--env", "novalue", "--", "y"], "NAME=VALUE"],
+          [["remove", "nobody"], "nobody"],
+          [["enable", "nobody"], "nobody"],
+          [["get", "aa"], "did you mean a"],
+          [["test", "nobody"], "no MCP server"],
+          [["add", "--from", "missing.json"], "missing.json"],
+          [["servr"], "serve"]
+        ] as const
+      ) {
+        const result = await run(home, ["mcp", ...args])
+        assert.isAbove(result.code ?? 0, 0, args.join(" "))
+        assert.include(result.stderr, complaint, args.join(" "))
+      }
+      assert.strictEqual(fs.readFileSync(settingsFile(home), "utf8"), before)
+    }))
+
+  it("--from takes the servers of another client, those that are there stay", () =>
+    withHome(async (home) => {
+      const file = path.join(home.project, ".mcp.json")
+      fs.writeFileSync(
+        file,
+        JSON.stringify({ mcpServers: { a: { command: "other" }, b: { command: "b", timeout: 1 } } })
+      )
+      await run(home, ["mcp", "add", "a", "--", "mine"])
+      const result = await run(home, ["mcp", "add", "--from", ".mcp.json"])
+      assert.strictEqual(result.code, 0, result.stderr)
+      assert.include(result.stderr, "a was there already")
+      assert.include(result.stderr, "timeout mean nothing here")
+      const servers =
+        (JSON.parse(fs.readFileSync(settingsFile(home), "utf8")) as { readonly mcp_servers: object }).mcp_servers
+      assert.deepStrictEqual(servers, { a: { command: "mine" }, b: { command: "b" } })
+      assert.strictEqual((await run(home, ["mcp", "add", "a", "--from", ".mcp.json", "--replace"])).code, 0)
+      assert.include(fs.readFileSync(settingsFile(home), "utf8"), "other")
+    }))
+
+  it("4.9 a project's servers wait for trust; then they run", () =>
+    withHome(async (home) => {
+      const added = await run(home, ["mcp", "add", "theirs", "--tier", "project", "--", ...fake()])
+      assert.strictEqual(added.code, 0, added.stderr)
+      assert.include(added.stderr, "trust")
+      assert.include((await run(home, ["mcp", "list"])).stdout, "untrusted")
+      const refused = await run(home, ["mcp", "test", "theirs"])
+      assert.strictEqual(refused.code, 2)
+      assert.include(refused.stderr, "not trusted")
+      const file = scenario(home, { name: "mcp__theirs__pid" })
+      const without = await run(home, runWith(home, file))
+      assert.isFalse(without.lines.some(({ type }) => type === "mcp.server"))
+      assert.include(without.stdout, "there is no tool")
+      assert.strictEqual((await run(home, ["config", "trust", "--yes"])).code, 0)
+      const trusted = await run(home, runWith(home, file))
+      assert.isTrue(trusted.lines.some(({ phase, type }) => type === "mcp.server" && phase === "ready"))
+    }))
+})
+
+describe("mcp test and logs", () => {
+  it("what a server offers, and why one cannot be reached", () =>
+    withHome(async (home) => {
+      await run(home, ["mcp", "add", "every", "--", ...everything])
+      await run(home, ["mcp", "add", "ends", "--", ...fake({ exit: 3 })])
+      const good = await run(home, ["mcp", "test", "every", "--json"])
+      assert.strictEqual(good.code, 0, good.stderr)
+      const found = valid("mcp-test", good.stdout) as {
+        readonly tools: ReadonlyArray<unknown>
+        readonly phase: string
+        readonly prompts: ReadonlyArray<string>
+      }
+      assert.strictEqual(found.phase, "ready")
+      assert.isAbove(found.tools.length, 10)
+      assert.include(found.prompts, "mcp__every__args-prompt")
+      const bad = await run(home, ["mcp", "test", "ends", "--json"])
+      assert.strictEqual(bad.code, 1)
+      assert.include(JSON.stringify(valid("mcp-test", bad.stdout)["error"]), "KEY missing")
+      const logs = await run(home, ["mcp", "logs", "ends", "-n", "50"])
+      assert.include(logs.stdout, "KEY missing")
+      assert.strictEqual((await run(home, ["mcp", "logs", "nobody"])).code, 2)
+    }))
+})
+
+describe("runs with servers", () => {
+  it("93087 servers that are still connecting when the run is stopped are not left behind", () =>
+    withHome(async (home) => {
+      fs.writeFileSync(
+        settingsFile(home),
+        JSON.stringify({
+          model: "scripted/echo",
+          mcp_servers: Object.fromEntries(
+            Array.from({ length: 3 }, (_, i) => [`s${i}`, { command: sleepy(home, 60_000) }])
+          )
+        })
+      )
+      const running = start(home, ["run", "--no-session", "go"])
+      await eventually("three have been started", () => {
+        try {
+          return fs.readFileSync(path.join(home.dir, "pids"), "utf8").trim().split("\n").length === 3
+        } catch {
+          return false
+        }
+      })
+      running.child.kill("SIGINT")
+      const { code } = await running.done
+      assert.strictEqual(code, 130)
+    }))
+
+  it("20 servers that answer after 1 s are ready no more than 1.5 s after one alone", () =>
+    withHome(async (home) => {
+      const elapsed = async (count: number): Promise<number> => {
+        fs.writeFileSync(
+          settingsFile(home),
+          JSON.stringify({
+            mcp_servers: Object.fromEntries(
+              Array.from({ length: count }, (_, i) => [`s${i}`, { command: sleepy(home, 1_000) }])
+            )
+          })
+        )
+        const began = performance.now()
+        const running = start(home, runWith(home, scenario(home)))
+        await running.line(({ type }) => type === "run.started")
+        const ms = performance.now() - began
+        const { lines } = await running.done
+        assert.strictEqual(lines.filter(({ phase, type }) => type === "mcp.server" && phase === "ready").length, count)
+        return ms
+      }
+      const one = await elapsed(1)
+      const twenty = await elapsed(20)
+      assert.isBelow(twenty - one, 1_500, `${one} ms and ${twenty} ms`)
+    }))
+})
