@@ -4,9 +4,11 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
 import type * as http from "node:http"
 import type { McpAuthorizer } from "../../src/mcp/Authorizer.ts"
 import { McpError } from "../../src/mcp/McpError.ts"
+import type { Http } from "../../src/platform/Http.ts"
 import * as HttpServers from "../support/mcp/http.ts"
 import { textOf } from "../support/mcp/servers.ts"
 
@@ -15,7 +17,7 @@ const content = (text: string) => ({ content: [{ type: "text", text }] })
 const nameOf = ({ message }: HttpServers.Seen): unknown => (message["params"] as { readonly name?: unknown })?.name
 
 const scoped = <A, E>(
-  test: Effect.Effect<A, E, import("../../src/platform/Http.ts").Http | import("effect/Scope").Scope>
+  test: Effect.Effect<A, E, Http | Scope.Scope>
 ) => Effect.provide(Effect.scoped(test), HttpServers.layer)
 
 /** Waits for something that the other end will do in its own time. */
