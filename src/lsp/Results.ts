@@ -1,0 +1,244 @@
+/**
+ * Answers of language servers, read leniently: what cannot be read is left out, nothing throws (readings 8.1, 8.2).
+ * Positions come out in the server's units.
+ *
+ * @since 0.1.0
+ */
+import { isJsonObject, type JsonRpcObject, own } from "../codec/JsonRpc.ts"
+import type { CodeSymbol, Diagnostic, Location, Position, Range, Severity, TextEdit, WorkspaceEdit } from "./Types.ts"
+
+const nothing: Position = { line: 0, character: 0 }
+
+const isUnit = (value: unknown): value is number => typeof value === "number" && Number.isInteger(value) && value >= 0
+
+const readPosition = (value: unknown): Position | null => {
+  if (!isJsonObject(value)) return null
+  const line = own(value, "line")
+  const character = own(value, "character")
+  return isUnit(line) && isUnit(character) ? { line, character } : null
+}
+
+/** @since 0.1.0 @category decoding */
+export const readRange = (value: unknown): Range | null => {
+  if (!isJsonObject(value)) return null
+  const start = readPosition(own(value, "start"))
+  const end = readPosition(own(value, "end"))
+  return start === null || end === null ? null : { start, end }
+}
+
+const readLocation = (value: unknown): Location | null => {
+  if (!isJsonObject(value)) return null
+  const uri = own(value, "uri") ?? own(value, "targetUri")
+  if (typeof uri !== "string" || uri === "") return null
+  const range = readRange(own(value, "range") ?? own(value, "targetSelectionRange") ?? own(value, "targetRange"))
+  return range === null ? null : { uri, range }
+}
+
+/** Location, Location[], LocationLink[] (its targetSelectionRange) or null. @since 0.1.0 @category decoding */
+export const readLocations = (value: unknown): ReadonlyArray<Location> =>
+  (Array.isArray(value) ? value : [value]).flatMap((one) => readLocation(one) ?? [])
+
+const marked = (value: unknown): string => {
+  if (typeof value === "string") return value
+  if (Array.isArray(value)) return value.map(marked).filter((text) => text.trim() !== "").join("\n\n")
+  if (!isJsonObject(value)) return ""
+  const text = own(value, "value")
+  return typeof text === "string" ? text : ""
+}
+
+/** Fences of Markdown are dropped, their content stays. */
+const flatten = (markdown: string): string =>
+  markdown.replaceAll("\r\n", "\n").split("\n")
+    .filter((line) => !/^\s*(?:```|~~~)/u.test(line))
+    .join("\n")
+    .replaceAll(/\n{3,}/gu, "\n\n")
+    .trim()
+
+/** String, MarkedString(s) or MarkupContent as text; null = nothing (reading 8.2). @since 0.1.0 @category decoding */
+export const readHover = (value: unknown): string | null => {
+  if (!isJsonObject(value)) return null
+  const text = flatten(marked(own(value, "contents")))
+  return text === "" ? null : text
+}
+
+const messageOf = (value: unknown): string => typeof value === "string" ? value : marked(value)
+
+/** @since 0.1.0 @category decoding */
+export const readDiagnostics = (uri: string, value: unknown, most: number): ReadonlyArray<Diagnostic> => {
+  if (!Array.isArray(value)) return []
+  const out: Array<Diagnostic> = []
+  for (const one of value) {
+    if (out.length >= most) break
+    if (!isJsonObject(one)) continue
+    const message = messageOf(own(one, "message"))
+    if (message === "") continue
+    const severity = own(one, "severity")
+    const source = own(one, "source")
+    const code = own(one, "code")
+    const plain = isJsonObject(code) ? own(code, "value") : code
+    out.push({
+      uri,
+      // a diagnostic without a usable place is about the file
+      range: readRange(own(one, "range")) ?? { start: nothing, end: nothing },
+      severity: severity === 2 || severity === 3 || severity === 4 ? severity : 1 satisfies Severity,
+      message,
+      source: typeof source === "string" ? source : "",
+      ...(typeof plain === "string" || typeof plain === "number" ? { code: String(plain) } : {})
+    })
+  }
+  return out
+}
+
+const kinds = [
+  "file",
+  "module",
+  "namespace",
+  "package",
+  "class",
+  "method",
+  "property",
+  "field",
+  "constructor",
+  "enum",
+  "interface",
+  "function",
+  "variable",
+  "constant",
+  "string",
+  "number",
+  "boolean",
+  "array",
+  "object",
+  "key",
+  "null",
+  "enum member",
+  "struct",
+  "event",
+  "operator",
+  "type parameter"
+]
+
+const kindOf = (value: unknown): string => typeof value === "number" ? kinds[value - 1] ?? "symbol" : "symbol"
+const textOf = (value: unknown): string => typeof value === "string" ? value : ""
+
+/** A call hierarchy item, or a symbol with `uri` and `range`. @since 0.1.0 @category decoding */
+export const readItem = (value: unknown): CodeSymbol | null => {
+  if (!isJsonObject(value)) return null
+  const name = own(value, "name")
+  const uri = own(value, "uri")
+  const range = readRange(own(value, "range"))
+  if (typeof name !== "string" || typeof uri !== "string" || range === null) return null
+  return {
+    name,
+    kind: kindOf(own(value, "kind")),
+    uri,
+    range,
+    selection: readRange(own(value, "selectionRange")) ?? range,
+    container: textOf(own(value, "detail"))
+  }
+}
+
+const maxDepth = 50
+
+/** DocumentSymbol[] (flattened, parents first), SymbolInformation[], WorkspaceSymbol[] or null. @since 0.1.0 @category decoding */
+export const readSymbols = (uri: string, value: unknown, most: number): ReadonlyArray<CodeSymbol> => {
+  const out: Array<CodeSymbol> = []
+  const visit = (items: unknown, container: string, depth: number): void => {
+    if (!Array.isArray(items) || depth > maxDepth) return
+    for (const one of items) {
+      if (out.length >= most) return
+      if (!isJsonObject(one)) continue
+      const name = own(one, "name")
+      if (typeof name !== "string") continue
+      const location = own(one, "location")
+      const place = isJsonObject(location) ? location : null
+      const at = place === null ? uri : textOf(own(place, "uri"))
+      const range = readRange(place === null ? own(one, "range") : own(place, "range"))
+      if (at === "" || (range === null && place === null)) continue
+      const whole = range ?? { start: nothing, end: nothing }
+      out.push({
+        name,
+        kind: kindOf(own(one, "kind")),
+        uri: at,
+        range: whole,
+        selection: readRange(own(one, "selectionRange")) ?? whole,
+        container: container === "" ? textOf(own(one, "containerName")) : container
+      })
+      visit(own(one, "children"), container === "" ? name : `${container}.${name}`, depth + 1)
+    }
+  }
+  visit(value, "", 0)
+  return out
+}
+
+const readEdits = (value: unknown): ReadonlyArray<TextEdit> | null => {
+  if (!Array.isArray(value)) return null
+  const edits: Array<TextEdit> = []
+  for (const one of value) {
+    if (!isJsonObject(one)) return null
+    const range = readRange(own(one, "range"))
+    const new_text = own(one, "newText")
+    // an edit that cannot be read spoils all of them: half a change is worse than none
+    if (range === null || typeof new_text !== "string") return null
+    edits.push({ range, new_text })
+  }
+  return edits
+}
+
+/** `changes` or `documentChanges`; null = there is no edit, or one that cannot be read. @since 0.1.0 @category decoding */
+export const readWorkspaceEdit = (value: unknown): WorkspaceEdit | null => {
+  if (!isJsonObject(value)) return null
+  const files = new Map<string, ReadonlyArray<TextEdit>>()
+  let unsupported: string | null = null
+  const add = (uri: unknown, edits: unknown): boolean => {
+    const read = readEdits(edits)
+    if (typeof uri !== "string" || read === null) return false
+    files.set(uri, [...files.get(uri) ?? [], ...read])
+    return true
+  }
+  const documents = own(value, "documentChanges")
+  if (Array.isArray(documents)) {
+    for (const one of documents) {
+      if (!isJsonObject(one)) return null
+      const kind = own(one, "kind")
+      if (typeof kind === "string") {
+        const at = textOf(own(one, "uri")) || textOf(own(one, "oldUri"))
+        unsupported ??= `it would ${kind} ${at}`
+        continue
+      }
+      const document = own(one, "textDocument")
+      if (!isJsonObject(document) || !add(own(document, "uri"), own(one, "edits"))) return null
+    }
+  } else {
+    const changes = own(value, "changes")
+    if (isJsonObject(changes)) {
+      for (const [uri, edits] of Object.entries(changes)) if (!add(uri, edits)) return null
+    }
+  }
+  return {
+    files: Array.from(files, ([uri, edits]) => ({ uri, edits })).filter(({ edits }) => edits.length > 0),
+    unsupported
+  }
+}
+
+/** What a diagnostic report says; null = it cannot be read. @since 0.1.0 @category decoding */
+export const readReport = (
+  value: unknown
+): {
+  readonly unchanged: boolean
+  readonly items: unknown
+  readonly result_id: string | null
+  readonly related: JsonRpcObject
+} | null => {
+  if (!isJsonObject(value)) return null
+  const kind = own(value, "kind")
+  const id = own(value, "resultId")
+  const related = own(value, "relatedDocuments")
+  if (kind !== "full" && kind !== "unchanged") return null
+  return {
+    unchanged: kind === "unchanged",
+    items: own(value, "items"),
+    result_id: typeof id === "string" ? id : null,
+    related: isJsonObject(related) ? related : {}
+  }
+}
