@@ -81,6 +81,36 @@ describe("many processes", () => {
       assert.match(next.stderr, /log in again \(hanzo-dev auth login corp\)/u)
       assert.strictEqual(fs.readFileSync(credentialsFile(at), "utf8"), before)
     }))
+
+  it.scopedLive("6.9: kill -9 between the answer and the rename: the old file is whole, nothing is readable for others", () =>
+    Effect.gen(function*() {
+      const server = yield* tokenServer()
+      const at = yield* home(settings(server))
+      writeLogins(at, expired)
+      const before = fs.readFileSync(credentialsFile(at), "utf8")
+      const trap = path.join(at.dir, "kill.cjs")
+      fs.writeFileSync(
+        trap,
+        "const fs = require('node:fs'); const { rename } = fs\n" +
+          "fs.rename = (from, to, done) => {\n" +
+          "  if (String(to).endsWith('credentials.json')) process.kill(process.pid, 'SIGKILL')\n" +
+          "  rename(from, to, done) }\n"
+      )
+      const killed = yield* run(at, ["auth", "refresh", "corp"], { env: { NODE_OPTIONS: `--require ${trap}` } })
+      assert.strictEqual(killed.signal, "SIGKILL", killed.stderr)
+      assert.deepStrictEqual(server.refreshes, ["refresh-0"])
+      assert.strictEqual(fs.readFileSync(credentialsFile(at), "utf8"), before)
+      const config = path.dirname(credentialsFile(at))
+      for (const name of fs.readdirSync(config).filter((each) => each !== "settings.json")) {
+        assert.strictEqual(fs.statSync(path.join(config, name)).mode & 0o077, 0, name)
+      }
+      // what was lost cannot be had again: a new login is all it takes
+      const next = yield* run(at, ["auth", "token", "corp"])
+      assert.strictEqual(next.code, 2)
+      assert.match(next.stderr, /log in again/u)
+      writeLogins(at, { corp: { access_token: "access-1", expires_at: null } })
+      assert.strictEqual((yield* run(at, ["auth", "token", "corp"])).stdout, "access-1\n")
+    }))
 })
 
 describe("places that take nothing", () => {
