@@ -19,6 +19,9 @@ export {
   type WorkspaceOptions
 } from "./app/Runtime.ts"
 export { SseError, type SseFrame, SseFrameBuffer } from "./codec/Sse.ts"
+export { CompactionError } from "./compactor/CompactionError.ts"
+export { type CompactionResult, type CompactOptions, Compactor, type CompactorService } from "./compactor/Compactor.ts"
+export { SessionCompactor } from "./compactor/SessionCompactor.ts"
 export { Config, type ConfigService, type LoadOptions } from "./config/Config.ts"
 export { HanzoConfig, HookConfig, SandboxConfig } from "./config/Schema.ts"
 export { Trust } from "./config/Trust.ts"

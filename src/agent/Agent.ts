@@ -28,6 +28,11 @@ export interface RunInput {
   readonly max_cost_usd?: number
   /** Appended to the system prompt. */
   readonly system_prompt_append?: string
+  /**
+   * In place of a prompt, which is left empty: the session's conversation is compacted, whatever its size, and the model
+   * is asked for nothing else. `focus` says what the summary should dwell on.
+   */
+  readonly compact?: { readonly focus: string }
 }
 
 /** @since 0.1.0 @category models */

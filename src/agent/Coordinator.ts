@@ -12,6 +12,7 @@ import * as Mailbox from "effect/Mailbox"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { Compactor } from "../compactor/Compactor.ts"
 import { Config } from "../config/Config.ts"
 import type { AgentEvent, AgentEventBody } from "../domain/AgentEvent.ts"
 import { AgentError, ExitCode } from "../domain/Failure.ts"
@@ -29,6 +30,7 @@ import { Sandbox } from "../sandbox/Sandbox.ts"
 import { SessionStore, type StorageError } from "../storage/SessionStore.ts"
 import { McpAccess } from "../tools/McpAccess.ts"
 import type { AgentService, RunInput } from "./Agent.ts"
+import * as Gate from "./CompactionGate.ts"
 import * as Loop from "./Loop.ts"
 import type { RunContext, RunServices } from "./RunContext.ts"
 import * as RunHooks from "./RunHooks.ts"
@@ -64,6 +66,7 @@ export const make = Effect.gen(function*() {
   const hooks = yield* Hooks
   const sandbox = yield* Effect.serviceOption(Sandbox)
   const servers = yield* Effect.serviceOption(McpAccess)
+  const compactor = Option.getOrNull(yield* Effect.serviceOption(Compactor))
   const services: RunServices = {
     api: yield* ApiClient,
     tools: yield* ToolExecutor,
@@ -80,7 +83,12 @@ export const make = Effect.gen(function*() {
   const open = (input: RunInput) =>
     Effect.gen(function*() {
       const empty = typeof input.prompt === "string" ? input.prompt.trim() === "" : input.prompt.length === 0
-      if (empty) return yield* new AgentError({ reason: "invalid_input", message: "the prompt is empty" })
+      if (empty && input.compact === undefined) {
+        return yield* new AgentError({ reason: "invalid_input", message: "the prompt is empty" })
+      }
+      if (input.compact !== undefined && input.session_id === undefined) {
+        return yield* new AgentError({ reason: "invalid_input", message: "there is no session to compact" })
+      }
       const model = yield* Effect.mapError(models.resolve(input.model), modelError)
       const session_id = input.session_id ?? (yield* ids.session)
       if (active.has(session_id)) {
@@ -104,7 +112,13 @@ export const make = Effect.gen(function*() {
             store.endRun(run_id, { status: "failed", turns: 0, exit_code: ExitCode.failed, error: { code, message } })
           )
       )
-      return { model, session_id, run_id, messages: [...messages] }
+      const used = new Set<string>()
+      // Compacted calls are not in the history, and their ids are taken all the same: they are keys of the record.
+      const told = messages.some((message) => message.kind === "summary") ? yield* store.entries(session_id) : []
+      for (const message of [...messages, ...told.map((entry) => entry.message)]) {
+        for (const call of toolCallsOf(message)) used.add(call.id)
+      }
+      return { model, session_id, run_id, used, messages: [...messages] }
     }).pipe(Effect.catchTag("StorageError", (error) => Effect.fail(storageError(error))))
 
   // Uninterruptible as a whole: from the moment the session counts as busy, the driver that frees it must come to be.
@@ -119,7 +133,7 @@ export const make = Effect.gen(function*() {
       }
       const opened = yield* open(input)
       active.set(opened.session_id, run)
-      const { model, run_id, session_id } = opened
+      const { model, run_id, session_id, used } = opened
 
       let seq = 0
       let refusedUnasked = false
@@ -138,13 +152,13 @@ export const make = Effect.gen(function*() {
         ? (bodies: ReadonlyArray<AgentEventBody>) => Effect.zipRight(emit(bodies), runHooks.notify(bodies))
         : emit
 
+      const budget = compactor?.budget(model.traits.context_window) ?? null
       let items = 0
       const stem = run_id.slice(run_id.indexOf("_") + 1)
-      const used = new Set<string>()
-      for (const message of opened.messages) for (const call of toolCallsOf(message)) used.add(call.id)
       const context: RunContext = {
         ...services,
         hooks: runHooks,
+        compaction: compactor === null || budget === null ? null : Gate.make(compactor, budget),
         expand: Option.isSome(servers)
           ? servers.value.expand
           : (content) => Effect.succeed({ content, problems: [] }),
@@ -193,7 +207,7 @@ export const make = Effect.gen(function*() {
       })
 
       const work = Effect.scoped(Effect.gen(function*() {
-        const attendance = yield* attend
+        const attendance = input.compact === undefined ? yield* attend : null
         const tools = yield* services.tools.definitions
         yield* emit([{
           type: "run.started",
@@ -213,15 +227,29 @@ export const make = Effect.gen(function*() {
           } satisfies Loop.RunOutcome
         }
         yield* runHooks.sessionStart(input.session_id === undefined ? "new" : "resumed", model.name)
+        const promptSettings = Effect.map(
+          Option.isSome(sandbox) ? sandbox.value.notice : Effect.succeed(null),
+          (notice): Loop.PromptSettings => ({
+            sandbox: notice,
+            custom_instructions: config.config.custom_instructions,
+            append: [attendance?.instructions ?? "", input.system_prompt_append ?? ""].filter((text) => text !== "")
+              .join("\n\n"),
+            os: environment.os
+          })
+        )
+        if (input.compact !== undefined) {
+          const { manual } = yield* Effect.promise(() => import("./Compacting.ts"))
+          return yield* manual(context, state, context.compaction, {
+            system: {
+              role: "system",
+              content: yield* Loop.systemPrompt(context, yield* promptSettings, tools.map((tool) => tool.name))
+            },
+            focus: input.compact.focus
+          })
+        }
         const denied = yield* Loop.appendUser(context, state, input.prompt)
         if (denied !== null) return denied
-        return yield* Loop.run(context, state, inbox, {
-          sandbox: Option.isSome(sandbox) ? yield* sandbox.value.notice : null,
-          custom_instructions: config.config.custom_instructions,
-          append: [attendance?.instructions ?? "", input.system_prompt_append ?? ""].filter((text) => text !== "")
-            .join("\n\n"),
-          os: environment.os
-        })
+        return yield* Loop.run(context, state, inbox, yield* promptSettings)
       }))
 
       const summary = () => ({ result: state.result, usage: state.usage, cost_usd: state.cost_usd, turns: state.turns })

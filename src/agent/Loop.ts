@@ -10,10 +10,12 @@ import * as Backoff from "../domain/Backoff.ts"
 import { type ApiError, ExitCode, type RunError } from "../domain/Failure.ts"
 import type { Message, Part } from "../domain/Message.ts"
 import { text, textOf } from "../domain/MessageParts.ts"
-import * as Usage from "../domain/Usage.ts"
+import type * as Usage from "../domain/Usage.ts"
 import { classify } from "../provider/Retry.ts"
 import type { Entry, StorageError } from "../storage/SessionStore.ts"
+import { account } from "./Account.ts"
 import * as Attempt from "./Attempt.ts"
+import * as Gate from "./CompactionGate.ts"
 import * as Limits from "./Limits.ts"
 import type { RunContext } from "./RunContext.ts"
 import * as SystemPrompt from "./SystemPrompt.ts"
@@ -154,15 +156,6 @@ const answer = (
     }
   })
 
-const account = (context: RunContext, state: RunState, usage: Usage.Usage | null): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    if (usage === null) return Effect.void
-    state.usage = Usage.add(state.usage, usage)
-    const cost = Limits.costOf(usage, context.model.price)
-    if (cost !== null) state.cost_usd = Limits.rounded((state.cost_usd ?? 0) + cost)
-    return context.emit([{ type: "usage", turn: state.turns, usage, total: state.usage, cost_usd: state.cost_usd }])
-  })
-
 /** Asks whether to go on with a call that keeps giving the same result (reading 2.8). */
 const mayRepeat = (context: RunContext, call: ToolRuns.Settled["call"]): Effect.Effect<boolean> =>
   Effect.gen(function*() {
@@ -177,6 +170,9 @@ const mayRepeat = (context: RunContext, call: ToolRuns.Settled["call"]): Effect.
     }
     return false
   })
+
+/** Loaded when a conversation comes near its budget. */
+const compacting = Effect.promise(() => import("./Compacting.ts"))
 
 /** What the prompt is made from, apart from the run itself. @since 0.1.0 @category models */
 export interface PromptSettings {
@@ -237,13 +233,26 @@ export const run = (
         const requests = context.max_turns === 1 ? "1 model request" : `${context.max_turns} model requests`
         return failed("max_turns", `stopped after ${requests} (--max-turns)`, ExitCode.limit)
       }
+      const gate = context.compaction
+      if (gate !== null && Gate.mayExceed(gate, system, state.messages)) {
+        const stopped = yield* (yield* compacting).automatic(context, state, gate, system)
+        if (stopped !== null) return stopped
+      }
       // a server may have come, gone, or changed what it offers
       if (state.turns > 0) tools = yield* context.tools.definitions
       state.turns++
       yield* context.emit([{ type: "turn.started", turn: state.turns }])
-      const outcome = yield* answer(context, state, { messages: [system, ...repair(state.messages)], tools })
+      const request = Effect.suspend(() =>
+        answer(context, state, { messages: [system, ...repair(state.messages)], tools })
+      )
+      let outcome = yield* request
+      if (gate !== null && outcome._tag === "Failed" && outcome.error.code === "context_too_long") {
+        // once a request: what is too long again is not tried again
+        if (yield* (yield* compacting).recover(context, state, gate, system)) outcome = yield* request
+      }
       if (outcome._tag !== "Answered") return outcome
       if (outcome.message.content.length > 0) state.messages.push(outcome.message)
+      if (gate !== null) Gate.measure(gate, outcome.usage, state.messages.length)
       if (outcome.text !== "") state.result = outcome.text
 
       const overCost = context.max_cost_usd !== null && state.cost_usd !== null &&
@@ -290,6 +299,10 @@ export const run = (
       }
       if (cut) {
         if (outcome.stop_reason === "context_window") {
+          if (
+            gate !== null && ++continuations < continuationLimit &&
+            (yield* (yield* compacting).recover(context, state, gate, system))
+          ) continue
           return failed("context_too_long", "the conversation has filled the model's context window", ExitCode.limit)
         }
         if (outcome.calls.length === 0 || ++continuations >= continuationLimit) {

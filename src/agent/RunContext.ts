@@ -15,6 +15,7 @@ import type { WorkspaceService } from "../domain/Workspace.ts"
 import type { ResolvedModel } from "../provider/Models.ts"
 import type { SessionStoreService } from "../storage/SessionStore.ts"
 import type { Expansion } from "../tools/McpAccess.ts"
+import type { CompactionGate } from "./CompactionGate.ts"
 import type { RunHooks } from "./RunHooks.ts"
 
 /** @since 0.1.0 @category models */
@@ -30,6 +31,8 @@ export interface RunServices {
 /** @since 0.1.0 @category models */
 export interface RunContext extends RunServices {
   readonly hooks: RunHooks
+  /** Null = the conversation has no budget and is never compacted. */
+  readonly compaction: CompactionGate | null
   /** A prompt with what it names: resources and prompts of MCP servers. */
   readonly expand: (content: string | ReadonlyArray<Part>) => Effect.Effect<Expansion>
   readonly session_id: string

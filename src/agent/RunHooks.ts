@@ -25,6 +25,8 @@ export interface RunHooks {
   readonly submit: (prompt: string) => Effect.Effect<Submission>
   /** The prompt is recorded, with what was to be told. */
   readonly submitted: () => void
+  /** Before a conversation is compacted; `context` goes to whoever writes the summary. */
+  readonly compacting: (trigger: "auto" | "manual") => Effect.Effect<Submission>
   /** Tells of permissions that are asked, beside the run: nobody waits for a notification. */
   readonly notify: (events: ReadonlyArray<AgentEventBody>) => Effect.Effect<void>
   /** Before the terminal event: notifications that still run end within their limits, with a cancelled run at once. */
@@ -83,6 +85,14 @@ export const make = (
     submitted: () => {
       if (sessions.has(session_id)) sessions.set(session_id, "")
     },
+    compacting: (trigger) =>
+      Effect.map(
+        hooks.runEvent({ event: "pre_compact", trigger }, context),
+        (outcome): Submission =>
+          outcome.decision === "allow"
+            ? { allowed: true, context: outcome.context }
+            : { allowed: false, reason: outcome.reason }
+      ),
     notify: (events) =>
       Effect.forEach(events, (event) => {
         if (event.type !== "permission.asked" || !hooks.handles("notification")) return Effect.void

@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import { Agent } from "../agent/Agent.ts"
+import { Compactor } from "../compactor/Compactor.ts"
 import { AllowAlways } from "../config/AllowAlways.ts"
 import { SettingsWriter } from "../config/SettingsWriter.ts"
 import { Trust } from "../config/Trust.ts"
@@ -72,6 +73,8 @@ export interface WorkspaceOptions extends SettingsOptions {
   /** Absolute path of `--scenario FILE`. */
   readonly scenario_file?: string
   readonly scenarios?: ReadonlyArray<Scenario>
+  /** Where the settings name no `max_tokens`, conversations are kept within the model's window; else they have no limit. */
+  readonly compact_to_window?: boolean
 }
 
 /** Record, HTTP, processes, files, ids. @since 0.1.0 @category layers */
@@ -160,7 +163,14 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
 
 /** Everything of a workspace, the agent on top. Needs the platform and `layerProcess`. @since 0.1.0 @category layers */
 export const layerWorkspace = (options: WorkspaceOptions = {}) =>
-  Layers.inOrder(layerSettings(options), Credentials.layerStore, layerTools(options), layerModels(options), Agent.layer)
+  Layers.inOrder(
+    layerSettings(options),
+    Credentials.layerStore,
+    layerTools(options),
+    layerModels(options),
+    options.compact_to_window === true ? Compactor.layerWindow : Compactor.layer,
+    Agent.layer
+  )
 
 /** Process and workspace in one, for a program that has one workspace. @since 0.1.0 @category layers */
 export const layerProgram = (options: ProcessOptions & WorkspaceOptions = {}) =>

@@ -116,6 +116,7 @@ export const workspaceLayer = (
 
 const workspaceOptions = (options: AgentOptions, path: Path.Path, cwd: string): RuntimeModule.WorkspaceOptions => ({
   ...settingsOf(options),
+  compact_to_window: true,
   ...(options.config === undefined ? {} : { config: options.config }),
   prompters: options.prompters,
   ...(options.scenario === undefined ? {} : { scenario_file: path.resolve(cwd, options.scenario) })

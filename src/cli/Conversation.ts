@@ -39,6 +39,7 @@ const commandHelp = {
   help: "show this",
   new: "begin a new session",
   model: "say or set the model: /model [MODEL]",
+  compact: "replace what came before by a summary: /compact [FOCUS]",
   mcp: "show the MCP servers and their prompts: /mcp, /mcp restart SERVER",
   sessions: "list the latest sessions of this project",
   reload: "apply settings that have changed; background commands end",
@@ -131,7 +132,7 @@ export const execute = Effect.fn("Cli.conversation")(function*(
   }
   if (session_id !== undefined && going.reloaded === undefined) yield* say(style.dim(`going on with ${session_id}\n`))
 
-  const turn = (prompt: string) =>
+  const turn = (prompt: string, compact?: { readonly focus: string }) =>
     Effect.gen(function*() {
       const view = View.make({ style, columns: yield* terminal.columns, answer: true, progress: true })
       const show = (event: AgentEvent) =>
@@ -150,6 +151,7 @@ export const execute = Effect.fn("Cli.conversation")(function*(
           ...inputOf(values),
           ...(chosen === undefined ? {} : { model: chosen }),
           prompt,
+          ...(compact === undefined ? {} : { compact }),
           ...(session_id === undefined ? {} : { session_id })
         },
         (events) => Effect.forEach(events, show, { discard: true }),
@@ -207,6 +209,10 @@ export const execute = Effect.fn("Cli.conversation")(function*(
         }
         case "mcp":
           return yield* say(yield* mcpText(argument))
+        case "compact":
+          return session_id === undefined
+            ? yield* say("there is nothing to compact yet\n")
+            : yield* turn("", { focus: argument })
         case "sessions": {
           const listed = yield* Effect.either(store.list({ workspace: root, limit: 10 }))
           return Either.isLeft(listed)

@@ -154,7 +154,13 @@ export const make = (options: ViewOptions): View => {
         )
       case "compaction":
         return progress(
-          style.dim(`(${event.compacted_count} messages became a summary, ${event.tokens_saved} tokens saved)`)
+          style.dim(
+            event.compacted_count === 0
+              ? `(older outputs were shortened, ${event.tokens_saved} tokens saved)`
+              : `(${event.compacted_count} messages became ${
+                event.fallback ? "a digest" : "a summary"
+              }, ${event.tokens_saved} tokens saved)`
+          )
         )
       case "notice":
         return note(`${style.yellow("note:")} ${safe(event.message)}`)

@@ -31,7 +31,7 @@ const descriptions: Readonly<Record<string, string>> = {
   custom_instructions: "Text added to the system prompt.",
   input_mode: "How the input line is edited.",
   theme: "Colours of the terminal.",
-  max_tokens: "Tokens of the conversation before it is compacted.",
+  max_tokens: "Tokens a conversation may take; it is compacted before. 0 = never; null = the window of the model.",
   reserve_recent: "Latest turns that compaction leaves alone.",
   vim_timeout_ms: "Milliseconds a pending Vim command waits; 0 = for ever.",
   auto_max_rounds: "Rounds of automatic continuation.",

@@ -285,7 +285,8 @@ export const HanzoConfig = Schema.Struct({
   custom_instructions: Schema.String,
   input_mode: Schema.Literal("vim", "emacs", "default"),
   theme: Schema.String,
-  max_tokens: Schema.NullOr(positive),
+  /** Null = not said; 0 = never compacted. */
+  max_tokens: Schema.NullOr(count),
   reserve_recent: count,
   vim_timeout_ms: count,
   auto_max_rounds: count,

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import { backoff } from "./BackoffDomain.ts"
+import { compaction } from "./CompactionDomain.ts"
 import { config } from "./ConfigDomain.ts"
 import type { Registry } from "./Domain.ts"
 import { names } from "./NamesDomain.ts"
@@ -16,6 +17,7 @@ export const domains: Registry = new Map([
   ["sse", sse],
   ["names", names],
   ["permission", permission],
+  ["compaction", compaction],
   ["pkce", pkce],
   ["backoff", backoff],
   ["config", config]

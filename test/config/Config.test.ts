@@ -63,7 +63,7 @@ describe("4.5 warnings and 4.6 errors", () => {
       ["{\"audit_required\": \"true\"}", ["error wrong_type audit_required 1:20"]],
       ["{\"audit_required\": 1}", ["error wrong_type audit_required 1:20"]],
       ["{\"max_tokens\": \"10\"}", ["error wrong_type max_tokens 1:16"]],
-      ["{\"max_tokens\": 0}", ["error invalid_value max_tokens 1:16"]],
+      ["{\"max_tokens\": -1}", ["error invalid_value max_tokens 1:16"]],
       ["{\"max_tokens\": 1e400}", ["error invalid_value max_tokens 1:16"]],
       ["{\"max_tokens\": null}", []],
       ["{\"reserve_recent\": 1.5}", ["error invalid_value reserve_recent 1:20"]],

@@ -264,7 +264,7 @@ describe("4.10 edits", () => {
     }
     const refused: ReadonlyArray<readonly [path: ReadonlyArray<string>, raw: string, why: RegExp]> = [
       [["max_tokens"], "many", /max_tokens must be a number/],
-      [["max_tokens"], "-1", /whole number over 0/],
+      [["max_tokens"], "-1", /whole number, 0 or more/],
       [["input_mode"], "Vim", /one of "vim"/],
       [["permissions", "read"], "ALLOW", /lower case/],
       [["mcp_servers", "a", "args"], "[\"x\"]", /neither command nor url/]

@@ -219,7 +219,7 @@ SETTINGS = dict(
     api_key=TEXT, api_key_command=TEXT, oauth_credentials=FREE, model=TEXT, providers=mapping(PROVIDER),
     mcp_servers=mapping(SERVER), permissions=None, hooks=None, sandbox=SANDBOX, lsp=record(servers=mapping(LANGUAGE)),
     auth=FREE, env=TEXT_MAP, custom_instructions=TEXT, input_mode=choice("vim", "emacs", "default"), theme=TEXT,
-    max_tokens=POSITIVE, reserve_recent=COUNT, vim_timeout_ms=COUNT, auto_max_rounds=COUNT, audit_required=BOOL,
+    max_tokens=COUNT, reserve_recent=COUNT, vim_timeout_ms=COUNT, auto_max_rounds=COUNT, audit_required=BOOL,
 )
 DEFAULTS = dict(
     api_key=None, api_key_command=None, oauth_credentials=None, model="claude-sonnet-4-20250514", providers={},
