@@ -48,6 +48,9 @@ const typescriptIds: Readonly<Record<string, string>> = {
   ".cjs": "javascript",
   ".jsx": "javascriptreact"
 }
+/** A rename reaches all places, without aliases in imports. */
+const renames = { preferences: { useAliasesForRenames: false } }
+const typescriptSettings: JsonObject = { typescript: renames, javascript: renames }
 const typescriptRoots = ["tsconfig.json", "jsconfig.json", "package.json"]
 const python = [".py", ".pyi"]
 const pythonIds: Readonly<Record<string, string>> = { ".py": "python", ".pyi": "python" }
@@ -66,6 +69,7 @@ export const knownServers: ReadonlyArray<KnownServer> = [
     command: ["tsc", "--lsp", "--stdio"],
     install: npm("typescript@7"),
     language_ids: typescriptIds,
+    settings: typescriptSettings,
     typescript: "native"
   },
   {
@@ -76,7 +80,8 @@ export const knownServers: ReadonlyArray<KnownServer> = [
     root_markers: typescriptRoots,
     command: ["tsgo", "--lsp", "--stdio"],
     install: npm("@typescript/native-preview"),
-    language_ids: typescriptIds
+    language_ids: typescriptIds,
+    settings: typescriptSettings
   },
   {
     name: "typescript-language-server",
@@ -87,7 +92,10 @@ export const knownServers: ReadonlyArray<KnownServer> = [
     command: ["typescript-language-server", "--stdio"],
     install: npm("typescript-language-server typescript@5"),
     language_ids: typescriptIds,
-    initialization_options: { disableAutomaticTypingAcquisition: true },
+    initialization_options: {
+      disableAutomaticTypingAcquisition: true,
+      preferences: { providePrefixAndSuffixTextForRename: false }
+    },
     wants_tsserver: true,
     silent_when_clean: true
   },
@@ -99,7 +107,8 @@ export const knownServers: ReadonlyArray<KnownServer> = [
     root_markers: typescriptRoots,
     command: ["vtsls", "--stdio"],
     install: npm("@vtsls/language-server"),
-    language_ids: typescriptIds
+    language_ids: typescriptIds,
+    settings: typescriptSettings
   },
   {
     name: "deno",

@@ -542,18 +542,15 @@ export class LspClient {
       const until = (yield* Clock.currentTimeMillis) + limit_ms
       const document = yield* this.#document(uri)
       const pull = yield* this.#settled(document, until)
+      const answers = pull === "push" || pull === "late" ? null : yield* this.#pullAll(document, pull, until)
       const pushed = this.#published.get(document.uri)
-      if (pull === "push") {
-        return { ready: true, diagnostics: yield* this.#diagnostics(pushed?.items ?? []) }
-      }
-      const answers = pull === "late" ? null : yield* this.#pullAll(document, pull, until)
-      const items = unique([
-        ...(answers ??
-          [...this.#pulled.entries()].flatMap(([key, { items: known }]) =>
-            key.endsWith(`\0${document.uri}`) ? known : []
-          )),
-        ...(pushed?.items ?? [])
-      ])
+      if (pull === "push") return { ready: true, diagnostics: yield* this.#diagnostics(pushed?.items ?? []) }
+      const known = answers ??
+        [...this.#pulled].flatMap(([key, { items }]) => key.endsWith(`\0${document.uri}`) ? items : [])
+      // beside an answer, what was pushed of an older text is in the way
+      const stale = answers !== null && pushed !== undefined &&
+        (pushed.version === null ? pushed.seq <= document.changed_seq : pushed.version < document.version)
+      const items = unique([...known, ...(stale ? [] : pushed?.items ?? [])])
       return { ready: answers !== null, diagnostics: yield* this.#diagnostics(items) }
     })
   }

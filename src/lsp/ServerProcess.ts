@@ -7,7 +7,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as ContentLengthFraming from "../codec/ContentLengthFraming.ts"
 import * as TerminalText from "../codec/TerminalText.ts"
@@ -74,7 +74,8 @@ export const start = (
 ): Effect.Effect<ServerConnection, LspError, Scope.Scope> =>
   Effect.gen(function*() {
     const { server } = command
-    const scope = yield* Effect.scope
+    // Made first, so that it is closed last: the polite end of the server still speaks and listens.
+    const scope = yield* Effect.acquireRelease(Scope.make(), (made, exit) => Scope.close(made, exit))
     const running: RunningProcess = yield* Effect.mapError(
       processes.spawn({ argv: command.argv, cwd: command.cwd, env: command.env, stdin: "pipe", grace: termGrace }),
       (error) => startError(server, error)
@@ -142,11 +143,14 @@ export const start = (
         ),
       onEnd: ended
     })
-    const peer = yield* Peer.make(duplex, handlers, {
-      name: `language server ${server}`,
-      cancel: ({ id }) => ({ method: "$/cancelRequest", params: { id } }),
-      cancelled_answer: { code: -32_800, message: "cancelled" }
-    })
+    const peer = yield* Scope.extend(
+      Peer.make(duplex, handlers, {
+        name: `language server ${server}`,
+        cancel: ({ id }) => ({ method: "$/cancelRequest", params: { id } }),
+        cancelled_answer: { code: -32_800, message: "cancelled" }
+      }),
+      scope
+    )
 
     const stop: ServerConnection["stop"] = (initialized) =>
       Effect.uninterruptible(Effect.gen(function*() {
