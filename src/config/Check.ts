@@ -76,12 +76,13 @@ const hookList: AST.AST = HanzoConfig.fields.hooks.ast
 
 /** How a check finds the place of an offset. @since 0.1.0 @category models */
 export interface Place {
+  readonly line: (offset: number) => number | null
   readonly position: (offset: number) => Document.Position | null
   readonly frame: (offset: number) => string | undefined
 }
 
 /** Values that come from no file. @since 0.1.0 @category constants */
-export const nowhere: Place = { position: () => null, frame: () => undefined }
+export const nowhere: Place = { line: () => null, position: () => null, frame: () => undefined }
 
 /** @since 0.1.0 @category models */
 export class Check {
@@ -125,7 +126,7 @@ export class Check {
   }
 
   line(node: Document.Node): number | null {
-    return this.place.position(node.offset)?.line ?? null
+    return this.place.line(node.offset)
   }
 
   /** Members under their written names, each once, spellings of known keys brought to snake_case (G3). */

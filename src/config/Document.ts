@@ -269,6 +269,8 @@ const floorIndex = (length: number, at: (index: number) => number, value: number
 
 /** Where things are in one text. @since 0.1.0 @category models */
 export interface Places {
+  /** Without the column, which costs as much as the line is long. */
+  readonly line: (offset: number) => number
   readonly position: (offset: number) => Position
   /**
    * The line of a place, with a caret under it. Values in quotes, stray symbols and comments show as dots, since any of
@@ -305,6 +307,7 @@ export const places = (text: string): Places => {
   }
 
   return {
+    line: (offset) => lineAt(Math.max(0, Math.min(offset, text.length))).line,
     position: (offset) => {
       const at = Math.max(0, Math.min(offset, text.length))
       const { line, start } = lineAt(at)

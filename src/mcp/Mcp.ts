@@ -9,6 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import type * as Layer from "effect/Layer"
 import * as Mailbox from "effect/Mailbox"
 import * as Option from "effect/Option"
@@ -41,6 +42,7 @@ import {
   toolTable
 } from "./Catalogue.ts"
 import type {
+  McpCallOptions,
   McpCallResult,
   McpConnection,
   McpPromptResult,
@@ -147,6 +149,38 @@ interface Attending {
 
 /** Events that wait for a run that takes none. */
 const heldEvents = 1_024
+
+/** Progress of one call; the latest of it where nobody takes it fast enough. */
+const heldProgress = 256
+
+/**
+ * Hands texts on in order without making the one who brings them wait: a fiber takes them, there only while there are
+ * some.
+ */
+const relay = (emit: (text: string) => Effect.Effect<void>, scope: Scope.Scope) => {
+  const held: Array<string> = []
+  let pump: Fiber.RuntimeFiber<void> | null = null
+  const drain: Effect.Effect<void> = Effect.suspend(() => {
+    const text = held.shift()
+    return text === undefined ? Effect.void : Effect.zipRight(emit(text), drain)
+  })
+  const over = Effect.sync(() => {
+    pump = null
+  })
+  return {
+    push: (text: string): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (held.push(text) > heldProgress) held.shift()
+        return pump !== null ? Effect.void : Effect.map(
+          Effect.forkIn(Effect.ensuring(Effect.interruptible(drain), over), scope),
+          (fiber) => void (pump = fiber)
+        )
+      }),
+    /** Everything has been handed on. */
+    end: Effect.suspend(() => pump === null ? Effect.void : Effect.zipRight(Fiber.await(pump), drain)),
+    stop: Effect.suspend(() => pump === null ? Effect.void : Fiber.interruptFork(pump))
+  }
+}
 
 /** A server whose definition cannot be used. */
 interface Broken {
@@ -462,44 +496,42 @@ export const make = (first: McpWorld): Effect.Effect<McpService, never, Scope.Sc
     }
 
     const call: McpService["call"] = (tool, input, context) =>
-      Effect.scoped(Effect.gen(function*() {
-        const server = yield* serverOf(tool.server)
+      Effect.suspend(() => {
+        const server = servers.get(tool.server)
+        if (server === undefined) return Effect.fail(noServer(tool.server))
         const token = `call-${tokens++}`
-        const progress = yield* Mailbox.make<string>({ capacity: 256, strategy: "sliding" })
         calls.set(token, { call: context, samplings: 0 })
-        yield* Effect.addFinalizer(() => Effect.sync(() => void calls.delete(token)))
-        let shown = false
-        const pump = Effect.forever(Effect.flatMap(progress.take, context.emit)).pipe(
-          Effect.catchAll(() => Effect.void)
-        )
-        const own = yield* Effect.scope
-        const once = Effect.flatMap(server.connection, (connection) =>
-          connection.callTool(tool.raw_name, input, {
-            tool: tool.tool,
-            read_only: tool.read_only,
-            token,
-            onProgress: ({ message, progress: at, total }) =>
-              Effect.suspend(() => {
-                progress.unsafeOffer(
-                  `[${at}${total === undefined ? "" : ` of ${total}`}]${message === undefined ? "" : ` ${message}`}\n`
-                )
-                if (shown) return Effect.void
-                shown = true
-                return Effect.asVoid(Effect.forkIn(pump, own))
-              })
+        const shown = relay(context.emit, scope)
+        const options: McpCallOptions = {
+          tool: tool.tool,
+          read_only: tool.read_only,
+          token,
+          onProgress: ({ message, progress, total }) =>
+            shown.push(
+              `[${progress}${total === undefined ? "" : ` of ${total}`}]${message === undefined ? "" : ` ${message}`}\n`
+            )
+        }
+        const once = Effect.suspend(() => {
+          const connection = server.current()
+          return connection === null
+            ? Effect.flatMap(server.connection, (again) => again.callTool(tool.raw_name, input, options))
+            : connection.callTool(tool.raw_name, input, options)
+        })
+        return once.pipe(
+          // what was not sent has not run: another connection may take it
+          Effect.catchIf(
+            (error) =>
+              error.sent === false && (error.reason === "closed" || error.reason === "exited") &&
+              server.state().phase === "closed",
+            () => once
+          ),
+          Effect.zipLeft(shown.end),
+          Effect.ensuring(Effect.suspend(() => {
+            calls.delete(token)
+            return shown.stop
           }))
-        // what was not sent has not run: another connection may take it
-        const result = yield* Effect.catchIf(
-          once,
-          (error) =>
-            error.sent === false && (error.reason === "closed" || error.reason === "exited") &&
-            server.state().phase === "closed",
-          () => once
         )
-        const rest = yield* progress.clear
-        yield* Effect.forEach(rest, context.emit, { discard: true })
-        return result
-      }))
+      })
 
     const resourcesOf = (server: Server): Effect.Effect<McpServerResources> =>
       Effect.gen(function*() {
