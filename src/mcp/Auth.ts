@@ -13,6 +13,7 @@ import type { HanzoConfig, McpServerConfig } from "../config/Schema.ts"
 import type { CredentialError } from "../credentials/CredentialError.ts"
 import { serverKey } from "../credentials/CredentialFile.ts"
 import { CredentialStore, type StoredLogin } from "../credentials/CredentialStore.ts"
+import { addressFault } from "../credentials/EndpointCall.ts"
 import { isDue, isExpired } from "../credentials/Expiry.ts"
 import { credentialOf } from "../credentials/Login.ts"
 import type { LoginEvents } from "../credentials/LoginEvents.ts"
@@ -168,8 +169,17 @@ const make = Effect.gen(function*() {
       : Effect.succeed({ client_id, client_secret: Redacted.make(secret) })
   }
 
+  /** No login and no token over a wire that others read. */
+  const secured = (target: AuthTarget): Effect.Effect<void, OAuthError> => {
+    const problem = addressFault(target.url, null)
+    return problem === null ? Effect.void : Effect.fail(
+      new OAuthError({ reason: "not_configured", message: `the url of a server that asks for a login ${problem}` })
+    )
+  }
+
   const discover = (target: AuthTarget, challenge: Challenge.Challenge): Effect.Effect<Discovered, OAuthError> =>
     Effect.gen(function*() {
+      yield* secured(target)
       const found = yield* ResourceMetadata.find(http, target.url, challenge.resource_metadata)
       // Before 2025-06-18 a server issued its tokens itself.
       const issuer = found?.authorization_servers[0] ?? new URL(target.url).origin
@@ -284,6 +294,7 @@ const make = Effect.gen(function*() {
   const authorizer: McpAuthService["authorizer"] = (target, way) =>
     Effect.gen(function*() {
       const turn = yield* Effect.makeSemaphore(1)
+      const unsafe = addressFault(target.url, null) !== null
       /** Undefined = not looked for yet. */
       let current: ProviderCredential | null | undefined
       let asked: ReadonlyArray<string> = []
@@ -358,6 +369,7 @@ const make = Effect.gen(function*() {
           if (refused > 0 && newest !== null && same(newest, used)) {
             return yield* error("needs_login", "it refuses the token of a login that was just made (status 401)")
           }
+          yield* Effect.mapError(secured(target), toMcpError)
           // Another process may have logged in or refreshed meanwhile.
           const fresh = yield* Effect.mapError(look, toMcpError)
           if (fresh !== null && !same(fresh.access_token, used) && !isDue(fresh, yield* Clock.currentTimeMillis)) {
@@ -414,7 +426,7 @@ const make = Effect.gen(function*() {
 
       return {
         token: Effect.suspend(() =>
-          current === null ? Effect.succeed(null) : Effect.map(
+          current === null || unsafe ? Effect.succeed(null) : Effect.map(
             turn.withPermits(1)(usable),
             (credential) => credential?.access_token ?? null
           )
@@ -451,6 +463,7 @@ const make = Effect.gen(function*() {
     stored,
     login: (target, way) =>
       Effect.gen(function*() {
+        yield* secured(target)
         const challenge = yield* challengeOf(target)
         const found = yield* discover(target, challenge)
         const more = union(target.oauth?.scopes ?? [], way.scopes ?? [])

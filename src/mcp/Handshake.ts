@@ -322,7 +322,7 @@ export const agree = (
         }
       })
 
-    const { era, protocol = "auto" } = session.options
+    const { era = transport.eras?.get(), protocol = "auto" } = session.options
     const work = Effect.flatMap(start(transport), (opened) =>
       // HTTP+SSE is a legacy transport: its servers are not asked.
       protocol === "legacy" || transport.kind === "sse"
@@ -335,5 +335,6 @@ export const agree = (
       work,
       () => Effect.asVoid(Effect.forkIn(Effect.uninterruptible(closeOld), parent))
     )
+    transport.eras?.set(greeting.era)
     return { ...greeting, close: Effect.uninterruptible(closeOld) }
   })

@@ -36,7 +36,7 @@ import {
 import type { McpError } from "./McpError.ts"
 import * as ParamHeaders from "./ParamHeaders.ts"
 import { SseMcpTransport } from "./SseTransport.ts"
-import type { McpEra, McpTransport, OpenTransport, SendContext } from "./Transport.ts"
+import type { EraMemory, McpEra, McpTransport, OpenTransport, SendContext } from "./Transport.ts"
 
 /** @since 0.1.0 @category models */
 export interface HttpTransportServices extends Exchanges.HttpServices {
@@ -62,23 +62,20 @@ export class HttpMcpTransport implements McpTransport {
   readonly probe_silence = null
   readonly open: Effect.Effect<OpenTransport, McpError, Scope.Scope>
   readonly fallback: McpTransport
-  readonly #eras: Map<string, McpEra>
-  readonly #origin: string
+  readonly eras: EraMemory
 
   constructor(definition: HttpDefinition, services: HttpTransportServices) {
     this.server = definition.server
     this.open = open(Exchanges.make(definition, services))
     this.fallback = new SseMcpTransport(definition, services)
-    this.#eras = services.eras ?? new Map()
-    this.#origin = URL.canParse(definition.url) ? new URL(definition.url).origin : definition.url
+    const known = services.eras ?? new Map<string, McpEra>()
+    const origin = URL.canParse(definition.url) ? new URL(definition.url).origin : definition.url
+    this.eras = { get: () => known.get(origin), set: (era) => void known.set(origin, era) }
   }
 
   /** Finds out the era, unless it is known of this origin, and shakes hands. Everything ends with the scope. */
   connect(options: ConnectOptions): Effect.Effect<McpConnection, McpError, Scope.Scope> {
-    return Effect.suspend(() => {
-      const era = options.era ?? this.#eras.get(this.#origin)
-      return connect(this, era === undefined ? options : { ...options, era })
-    }).pipe(Effect.tap((connection) => Effect.sync(() => void this.#eras.set(this.#origin, connection.era))))
+    return connect(this, options)
   }
 }
 

@@ -84,6 +84,12 @@ export interface OpenTransport extends JsonRpcDuplex<McpError, SendContext> {
   readonly report: Effect.Effect<TransportReport>
 }
 
+/** What connections to one origin have found out. @since 0.1.0 @category models */
+export interface EraMemory {
+  readonly get: () => McpEra | undefined
+  readonly set: (era: McpEra) => void
+}
+
 /**
  * A way to reach one server. `open` may be used again: after a probe that ended the child, and to reconnect.
  *
@@ -97,6 +103,8 @@ export interface McpTransport {
   readonly open: Effect.Effect<OpenTransport, McpError, Scope.Scope>
   /** Silence of the probe for so long means a legacy server (stdio: 2 s); null = silence means nothing. */
   readonly probe_silence: Duration.Duration | null
+  /** What is known of the era of its origin, and where to keep what is found out (HTTP; 1.2: cached per origin). */
+  readonly eras?: EraMemory | undefined
   /** Used when a legacy `initialize` fails with status 400, 404 or 405 (D18: HTTP+SSE). */
   readonly fallback?: McpTransport | undefined
 }

@@ -313,6 +313,20 @@ describe("authorization servers that are refused", () => {
       assert.strictEqual(credential.client_id, "typed")
     })))
 
+  it.live("1.13 no login over plain http but on this machine", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const { auth } = yield* processIn(yield* home)
+      const target = targetOf("http://mcp.example/mcp")
+      assert.strictEqual((yield* Effect.flip(auth.login(target, visit))).reason, "not_configured")
+      const authorizer = yield* auth.authorizer(target, visit)
+      assert.isNull(yield* authorizer.token)
+      const error = yield* Effect.flip(
+        authorizer.refused({ status: 401, challenge: undefined, used: null, refused: 0 })
+      )
+      assert.strictEqual(error.reason, "needs_login")
+      assert.include(error.message, "https://")
+    })))
+
   it.live("1.13 client id metadata document before registration, where the server has it", () =>
     Effect.scoped(Effect.gen(function*() {
       const { auth } = yield* processIn(yield* home)

@@ -3,8 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import { legacyVersions, type McpHandlers, type McpListKind } from "../../src/mcp/Connection.ts"
+import { HttpMcpTransport } from "../../src/mcp/HttpTransport.ts"
+import type { McpEra } from "../../src/mcp/Transport.ts"
+import { Http } from "../../src/platform/Http.ts"
 import * as HttpServers from "../support/mcp/http.ts"
-import { textOf } from "../support/mcp/servers.ts"
+import { client, textOf } from "../support/mcp/servers.ts"
 
 describe("sdk 1.32.2 over Streamable HTTP", () => {
   for (const version of legacyVersions) {
@@ -119,6 +122,24 @@ describe("server 2.4.0 over HTTP", () => {
       const first = yield* Queue.take(changed)
       assert.include(["tools", "prompts", "resources"], first)
       assert.strictEqual(textOf(yield* connection.callTool("add", { a: 1, b: 2 })), "3")
+    })).pipe(Effect.provide(HttpServers.layer)))
+})
+
+describe("what is known of an origin", () => {
+  it.live("1.2 the era is found out once: the next connection to it asks no more, whichever definition it has", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const server = yield* HttpServers.play(
+        HttpServers.legacyPlay((_, response) => void response.writeHead(202).end())
+      )
+      const services = { http: yield* Http, eras: new Map<string, McpEra>() }
+      for (const name of ["one", "two"]) {
+        yield* new HttpMcpTransport({ server: name, url: `${server.origin}/${name}` }, services).connect(client)
+      }
+      assert.deepStrictEqual(
+        server.methods().filter((method) => method === "server/discover" || method === "initialize"),
+        ["server/discover", "initialize", "initialize"]
+      )
+      assert.deepStrictEqual([...services.eras], [[server.origin, "legacy"]])
     })).pipe(Effect.provide(HttpServers.layer)))
 })
 
