@@ -14,9 +14,21 @@ import * as Document from "./Document.ts"
 import { hookComplaints } from "./HookRules.ts"
 import { checkRules, type LocatedRule } from "./RuleCheck.ts"
 import { HanzoConfig } from "./Schema.ts"
-import { acceptsAbsence, fits, isFree, isKnown, knownKeys, strip, unrefined, wanted } from "./SchemaTypes.ts"
+import {
+  acceptsAbsence,
+  fits,
+  isFree,
+  isKnown,
+  isPlain,
+  knownKeys,
+  shapeOf,
+  spellingsOf,
+  strip,
+  unrefined,
+  wanted
+} from "./SchemaTypes.ts"
 import { checkServer, isAdjusting } from "./ServerCheck.ts"
-import { camel, quote, typeName } from "./Words.ts"
+import { quote, typeName } from "./Words.ts"
 
 /** @since 0.1.0 @category models */
 export type Tier = "default" | "user" | "project" | "local" | "env" | "flag" | "managed"
@@ -145,11 +157,12 @@ export class Check {
         `the key ${quote(key)} stands twice; the last value counts`
       )
     }
-    if (known.length === 0) return members
+    const snakeOf = spellingsOf(known)
+    const other = (key: string): boolean => (snakeOf.get(key) ?? key) !== key
+    if (!members.some(({ key }) => other(key))) return members
     const names = new Set(members.map((member) => member.key))
-    const spellings = new Map(known.map((key) => [camel(key), key]))
     return members.flatMap((member) => {
-      const snake = spellings.get(member.key)
+      const snake = snakeOf.get(member.key)
       if (snake === undefined || snake === member.key) return [member]
       if (!names.has(snake)) return [{ ...member, key: snake }]
       this.report(
@@ -190,6 +203,7 @@ export class Check {
       return this.report("error", "invalid_value", path, node.offset, `${path} is too large a number`)
     }
     for (const candidate of candidates) {
+      if (isPlain(candidate)) return { kind: "value", value: node.value, line: this.line(node) }
       const result = ParseResult.validateEither(Schema.make(candidate))(node.value)
       if (Either.isRight(result)) return { kind: "value", value: node.value, line: this.line(node) }
     }
@@ -218,12 +232,9 @@ export class Check {
   /** Undefined when a key that it cannot do without is missing or rejected. */
   object(node: Document.Node & { readonly type: "object" }, ast: AST.AST, path: string): Entry | undefined {
     const members = new Map<string, Entry>()
-    const type = AST.isTypeLiteral(ast) ? ast : undefined
-    const properties = type?.propertySignatures ?? []
-    const index = type?.indexSignatures[0]
-    const byName = new Map(properties.map((property) => [String(property.name), property]))
+    const { byName, index, names } = shapeOf(ast)
     const prefix = path === "" ? "" : `${path}.`
-    const found = this.members(node, [...byName.keys()], prefix)
+    const found = this.members(node, names, prefix)
     for (const member of found) {
       const key = prefix + member.key
       const property = byName.get(member.key)

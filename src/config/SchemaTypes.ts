@@ -7,6 +7,7 @@
 import * as AST from "effect/SchemaAST"
 import type * as Document from "./Document.ts"
 import { HanzoConfig } from "./Schema.ts"
+import { camel } from "./Words.ts"
 
 /** The types a value may have: the members of a union, without null and undefined. @since 0.1.0 @category combinators */
 export const strip = (ast: AST.AST): ReadonlyArray<AST.AST> =>
@@ -72,3 +73,38 @@ export const knownKeys: ReadonlyArray<string> = AST.isTypeLiteral(HanzoConfig.as
 
 /** @since 0.1.0 @category combinators */
 export const isKnown = (key: string): boolean => knownKeys.includes(key)
+
+/** What a type of the Schema says about an object; made once a type. @since 0.1.0 @category models */
+export interface Shape {
+  readonly byName: ReadonlyMap<string, AST.PropertySignature>
+  readonly names: ReadonlyArray<string>
+  readonly index: AST.IndexSignature | undefined
+}
+
+const shapes = new WeakMap<AST.AST, Shape>()
+
+/** @since 0.1.0 @category combinators */
+export const shapeOf = (ast: AST.AST): Shape => {
+  const known = shapes.get(ast)
+  if (known !== undefined) return known
+  const type = AST.isTypeLiteral(ast) ? ast : undefined
+  const byName = new Map((type?.propertySignatures ?? []).map((property) => [String(property.name), property]))
+  const shape = { byName, names: [...byName.keys()], index: type?.indexSignatures[0] }
+  shapes.set(ast, shape)
+  return shape
+}
+
+const spellings = new WeakMap<ReadonlyArray<string>, ReadonlyMap<string, string>>()
+
+/** From the camelCase spelling of known keys to the keys. @since 0.1.0 @category combinators */
+export const spellingsOf = (keys: ReadonlyArray<string>): ReadonlyMap<string, string> => {
+  const known = spellings.get(keys)
+  if (known !== undefined) return known
+  const made = new Map(keys.map((key) => [camel(key), key]))
+  spellings.set(keys, made)
+  return made
+}
+
+/** A type that the kind of a value decides alone. @since 0.1.0 @category combinators */
+export const isPlain = (ast: AST.AST): boolean =>
+  AST.isStringKeyword(ast) || AST.isNumberKeyword(ast) || AST.isBooleanKeyword(ast)
