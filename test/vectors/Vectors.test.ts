@@ -58,7 +58,7 @@ describe("vector files", () => {
   })
 
   it("18.1: the schemas refuse what is wrong", () => {
-    for (const file of ["sse-frames", "backoff-timing", "oauth-pkce", "mcp-normalization"]) {
+    for (const file of ["sse-frames", "backoff-timing", "oauth-pkce", "mcp-normalization", "session-compaction"]) {
       const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(schema(`${file}.schema.json`))
       const [first] = json(`${file}.json`).cases
       const wrap = (vector: unknown) => ({ spec: "HIP-301", version: "1.0.0", cases: [vector] })
@@ -80,7 +80,8 @@ describe("vector files", () => {
       "sse-frames.json": 60,
       "backoff-timing.json": 35,
       "oauth-pkce.json": 100,
-      "mcp-normalization.json": 60
+      "mcp-normalization.json": 60,
+      "session-compaction.json": 75
     }
     for (const [file, least] of Object.entries(atLeast)) assert.isAtLeast(json(file).cases.length, least)
     for (const file of present) assert.isTrue(files.some((known) => known.file === file), file)
@@ -174,7 +175,9 @@ describe("vectors check", () => {
       const report = yield* check({ directory })
       assert.deepStrictEqual(report.failures, [])
       for (const { cases, domain, passed } of report.domains) {
-        if (["sse", "names", "backoff", "pkce", "config"].includes(domain)) assert.strictEqual(passed, cases, domain)
+        if (["sse", "names", "compaction", "backoff", "pkce", "config"].includes(domain)) {
+          assert.strictEqual(passed, cases, domain)
+        }
       }
       assert.strictEqual(report.exit_code, 0)
     }).pipe(Effect.provide(layer)))
@@ -206,7 +209,7 @@ describe("vectors check", () => {
       const report = yield* check({
         directory,
         adapter: `python3 '${adapter}'`,
-        domains: ["sse", "names", "backoff", "pkce", "config"]
+        domains: ["sse", "names", "compaction", "backoff", "pkce", "config"]
       })
       assert.deepStrictEqual(report.failures, [])
       assert.strictEqual(report.skipped, 0)

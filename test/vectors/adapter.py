@@ -419,11 +419,161 @@ def names(value):
     return {"name": name, "alias": short}
 
 
+# compaction: HIP-301 section 5. A message is (role, tokens, calls it makes, call it answers, is a summary).
+
+MARK = "[compacted]"
+
+
+def whole(value, where):
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise Failure("invalid_input", where)
+    return value
+
+
+def truth(value, where):
+    if not isinstance(value, bool):
+        raise Failure("invalid_input", where)
+    return value
+
+
+def message_tokens(message):
+    given = message.get("token_count")
+    if isinstance(given, (int, float)) and not isinstance(given, bool) and given >= 0 and math.isfinite(given):
+        return given
+    text = message["content"]
+    if text == MARK:
+        return 4
+    trimmed = text.strip()
+    data = trimmed[:1] in ("{", "[") and trimmed[-1:] in ("}", "]") and len(trimmed) > 1
+    price = {0: 40 if data else 27, 1: 75, 2: 200}
+    hundredths = sum(price[0 if ord(c) < 128 else 1 if ord(c) < 0x10000 else 2] for c in text)
+    return 4 - (-hundredths // 100)
+
+
+def read_messages(values):
+    if not isinstance(values, list):
+        raise Failure("invalid_input", "messages")
+    for value in values:
+        if not isinstance(value, dict) or value.get("role") not in ("system", "user", "assistant", "tool"):
+            raise Failure("invalid_input", "role")
+        if not isinstance(value.get("content"), str) or value.get("kind", "summary") != "summary":
+            raise Failure("invalid_input", "content or kind")
+        if not isinstance(value.get("tool_call_id", ""), str) or not isinstance(value.get("tool_calls", []), list):
+            raise Failure("invalid_input", "calls")
+        for call in value.get("tool_calls", []):
+            if not isinstance(call.get("id") if isinstance(call, dict) else call, str):
+                raise Failure("invalid_input", "call")
+    return values
+
+
+def group_list(messages):
+    """Sets of indices: a message with calls and every result of one of them."""
+    groups = []
+    holder = {}
+    for i, message in enumerate(messages):
+        answers = message["role"] == "tool" or (message["role"] == "user" and "tool_call_id" in message)
+        if answers:
+            group = holder.get(message.get("tool_call_id"))
+            if group is not None:
+                group.append(i)
+        elif message["role"] == "assistant" and message.get("tool_calls"):
+            group = [i]
+            groups.append(group)
+            for call in message["tool_calls"]:
+                holder[call["id"] if isinstance(call, dict) else call] = group
+    return [group for group in groups if len(group) > 1]
+
+
+def reserved(messages, groups, turns, first):
+    starts = [
+        i
+        for i, message in enumerate(messages)
+        if i >= first and message["role"] == "user" and "tool_call_id" not in message
+    ]
+    if turns > 0 and starts:
+        cut = starts[-turns] if turns <= len(starts) else starts[0]
+        moved = True
+        while moved:
+            moved = False
+            for group in groups:
+                if group[0] < cut <= group[-1]:
+                    cut = group[0]
+                    moved = True
+        return set(range(cut, len(messages)))
+    last = len(messages) - 1
+    stay = {starts[-1]} if starts else set()
+    for group in groups:
+        if group[-1] == last:
+            stay |= set(group)
+    if not stay and last >= first and messages[last].get("kind") != "summary":
+        stay = {last}
+    return stay
+
+
+def compaction(value):
+    messages = read_messages(value.get("messages"))
+    limit = value["max_tokens"]
+    if limit is not None:
+        limit = whole(limit, "max_tokens")
+    turns = whole(value.get("reserve_recent", 3), "reserve_recent")
+    inside = truth(value.get("within_turn", False), "within_turn")
+    force = truth(value.get("force", False), "force")
+    summary = value.get("summary", {"fails": True})
+    offered = None if summary.get("fails") is True else whole(summary.get("token_count"), "summary")
+
+    counts = [message_tokens(message) for message in messages]
+    everything = list(range(len(messages)))
+    before = sum(counts)
+
+    def answer(kept, stands, at, replaced, fallback, middle):
+        after = sum(4 if i in replaced else counts[i] for i in kept) + (stands or 0)
+        return {
+            "kept": kept,
+            "summary_at": at,
+            "compacted_count": middle,
+            "tokens_before": before,
+            "tokens_after": after,
+            "tokens_saved": max(0, before - after),
+            "replaced": replaced,
+            "over_budget": bool(limit) and after > limit,
+            "fallback": fallback,
+            "unchanged": middle == 0 and not replaced,
+        }
+
+    if not limit or not (force or 10 * before > 9 * limit):
+        return answer(everything, None, None, [], False, 0)
+    first = 1 if messages and messages[0]["role"] == "system" else 0
+    groups = group_list(messages)
+    stay = reserved(messages, groups, turns, first) | set(range(first))
+    middle = [i for i in everything if i not in stay]
+    if len(middle) == 1 and messages[middle[0]].get("kind") == "summary":
+        middle = []
+    kept = [i for i in everything if i not in middle]
+    size = sum(counts[i] for i in kept)
+    replaced = []
+    if inside:
+        older = sorted(groups, key=lambda group: group[0])[:-1]
+        for i in sorted(i for group in older for i in group[1:] if i in kept):
+            if 10 * size <= 9 * limit:
+                break
+            if counts[i] > 4:
+                size += 4 - counts[i]
+                replaced.append(i)
+    if not middle:
+        return answer(kept, None, None, replaced, False, 0)
+    room = min(limit - size, sum(counts[i] for i in middle))
+    if offered is not None and room >= 4 and offered <= room:
+        return answer(kept, offered, first, replaced, False, len(middle))
+    most = min(room, max(4, limit // 10))
+    # This digest says no more than that something is missing.
+    return answer(kept, 4 if most >= 4 else None, first if most >= 4 else None, replaced, True, len(middle))
+
+
 def config(value):
     return settings.config(value, decode_base64)
 
 
-DOMAINS = {"permission": permission, "sse": sse, "names": names, "backoff": backoff, "pkce": pkce, "config": config}
+DOMAINS = {"permission": permission, "sse": sse, "names": names, "backoff": backoff, "pkce": pkce, "compaction": compaction, "config": config}
 
 
 def answer(line):
