@@ -19,9 +19,32 @@ const resultFor = (call_id: string, tool_name: string): Message => ({
   is_error: true
 })
 
-/** @since 0.1.0 @category combinators */
+/** The message with the ids of its calls changed, in order. */
+const renamed = (message: Message, ids: ReadonlyArray<string>): Message => {
+  let n = 0
+  const { tool_calls: _, ...rest } = message
+  return {
+    ...rest,
+    content: partsOf(message).map((part) => part.type === "tool_call" ? { ...part, id: ids[n++] ?? part.id } : part)
+  }
+}
+
+/**
+ * A list that is legal already comes back with the same messages. A call id that stands twice gets another one, and its
+ * result with it.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
 export const repair = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => {
   const out: Array<Message> = []
+  const used = new Set<string>()
+  const claim = (id: string): string => {
+    let unique = id
+    for (let n = 2; used.has(unique); n++) unique = `${id}_${n}`
+    used.add(unique)
+    return unique
+  }
   let i = 0
   while (i < messages.length) {
     const message = messages[i]
@@ -34,29 +57,42 @@ export const repair = (messages: ReadonlyArray<Message>): ReadonlyArray<Message>
     }
     const calls = message.role === "assistant" ? toolCallsOf(message) : []
     if (message.role === "assistant" && partsOf(message).length === 0) continue
-    out.push(message)
+    const ids = calls.map((call) => claim(call.id))
+    out.push(ids.every((id, n) => id === calls[n]?.id) ? message : renamed(message, ids))
     if (calls.length === 0) continue
-    const results = new Map<string, Message>()
+    const results = new Map<number, Message>()
     const strays: Array<Message> = []
-    const wanted = new Set(calls.map((call) => call.id))
+    const waiting = calls.map((call) => call.id)
     // Everything up to the next assistant message may hold the results; what lies between moves behind them.
     while (i < messages.length) {
       const next = messages[i]
       if (next === undefined || next.role === "assistant" || next.role === "system") break
-      if (next.role === "tool" && next.tool_call_id !== undefined && wanted.has(next.tool_call_id)) {
-        if (!results.has(next.tool_call_id)) results.set(next.tool_call_id, next)
-      } else if (next.role === "tool") {
+      const answered = next.role === "tool"
+        ? waiting.findIndex((id, n) => id === next.tool_call_id && !results.has(n))
+        : -1
+      if (answered >= 0) results.set(answered, next)
+      else if (next.role === "tool") {
+        // a second result of a call says nothing new to the model
+        if (waiting.includes(next.tool_call_id ?? "")) {
+          i++
+          continue
+        }
         strays.push({ role: "user", content: [text(`[result of an unknown call] ${textOf(next)}`)] })
       } else {
         strays.push(next)
       }
       i++
     }
-    const seen = new Set<string>()
-    for (const call of calls) {
-      if (seen.has(call.id)) continue
-      seen.add(call.id)
-      out.push(results.get(call.id) ?? resultFor(call.id, call.name))
+    for (const [n, call] of calls.entries()) {
+      const id = ids[n] ?? call.id
+      const result = results.get(n)
+      out.push(
+        result === undefined
+          ? resultFor(id, call.name)
+          : result.tool_call_id === id
+          ? result
+          : { ...result, tool_call_id: id }
+      )
     }
     out.push(...strays)
   }

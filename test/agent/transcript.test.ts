@@ -37,11 +37,44 @@ describe("a transcript becomes a legal request (2.9, G9)", () => {
     assert.deepStrictEqual(repair([user("go"), { role: "assistant", content: [] }, user("again")]).length, 2)
   })
 
+  it("a call id that stands twice gets another one, and its result with it", () => {
+    const fixed = repair([
+      assistant("a", "a"),
+      result("a", "one"),
+      result("a", "two"),
+      assistant("a"),
+      result("a", "three")
+    ])
+    assert.strictEqual(illegality(fixed), null)
+    assert.deepStrictEqual(
+      fixed.filter(({ role }) => role === "tool").map(({ content, tool_call_id }) => [tool_call_id, content]),
+      [["a", "one"], ["a_2", "two"], ["a_3", "three"]]
+    )
+  })
+
+  it("a legal list keeps its very messages", () => {
+    const legal = [user("go"), assistant("a", "b"), result("a"), result("b"), user("next")]
+    for (const [n, each] of repair(legal).entries()) assert.strictEqual(each, legal[n])
+  })
+
   const message = FastCheck.oneof(
     FastCheck.string().map(user),
     FastCheck.uniqueArray(FastCheck.constantFrom("a", "b", "c"), { maxLength: 3 }).map((ids) => assistant(...ids)),
     FastCheck.constantFrom("a", "b", "c", "z").map((id) => result(id))
   )
+
+  it("any list, ids used again and again: legal afterwards, and repairing again changes nothing", () => {
+    const again = FastCheck.oneof(
+      FastCheck.string().map(user),
+      FastCheck.array(FastCheck.constantFrom("a", "b"), { maxLength: 3 }).map((ids) => assistant(...ids)),
+      FastCheck.constantFrom("a", "b", "z").map((id) => result(id))
+    )
+    FastCheck.assert(FastCheck.property(FastCheck.array(again, { maxLength: 12 }), (messages) => {
+      const once = repair(messages)
+      assert.strictEqual(illegality(once), null)
+      assert.deepStrictEqual(repair(once), once)
+    }))
+  })
 
   it("any list of messages: legal afterwards, and repairing again changes nothing", () => {
     FastCheck.assert(FastCheck.property(FastCheck.array(message, { maxLength: 12 }), (messages) => {
