@@ -24,6 +24,7 @@ import { ToolExecutor } from "../domain/ToolExecutor.ts"
 import * as Usage from "../domain/Usage.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import { Hooks } from "../hooks/Hooks.ts"
+import { Lsp } from "../lsp/Lsp.ts"
 import { Environment } from "../platform/Environment.ts"
 import { type ModelError, Models } from "../provider/Models.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
@@ -66,6 +67,7 @@ export const make = Effect.gen(function*() {
   const hooks = yield* Hooks
   const sandbox = yield* Effect.serviceOption(Sandbox)
   const servers = yield* Effect.serviceOption(McpAccess)
+  const lsp = yield* Effect.serviceOption(Lsp)
   const compactor = Option.getOrNull(yield* Effect.serviceOption(Compactor))
   const services: RunServices = {
     api: yield* ApiClient,
@@ -162,6 +164,7 @@ export const make = Effect.gen(function*() {
         expand: Option.isSome(servers)
           ? servers.value.expand
           : (content) => Effect.succeed({ content, problems: [] }),
+        code: Option.isNone(lsp) ? Effect.succeed("") : lsp.value.context(session_id),
         session_id,
         run_id,
         model,

@@ -242,8 +242,10 @@ export const run = (
       if (state.turns > 0) tools = yield* context.tools.definitions
       state.turns++
       yield* context.emit([{ type: "turn.started", turn: state.turns }])
+      const code = yield* context.code
+      const prompt: ReadonlyArray<Message> = code === "" ? [system] : [system, { role: "system", content: code }]
       const request = Effect.suspend(() =>
-        answer(context, state, { messages: [system, ...repair(state.messages)], tools })
+        answer(context, state, { messages: [...prompt, ...repair(state.messages)], tools })
       )
       let outcome = yield* request
       if (gate !== null && outcome._tag === "Failed" && outcome.error.code === "context_too_long") {

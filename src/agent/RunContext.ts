@@ -35,6 +35,8 @@ export interface RunContext extends RunServices {
   readonly compaction: CompactionGate | null
   /** A prompt with what it names: resources and prompts of MCP servers. */
   readonly expand: (content: string | ReadonlyArray<Part>) => Effect.Effect<Expansion>
+  /** What language servers say of the files of this session: the last part of the system prompt; "" = nothing. */
+  readonly code: Effect.Effect<string>
   readonly session_id: string
   readonly run_id: string
   readonly model: ResolvedModel

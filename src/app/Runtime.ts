@@ -17,6 +17,7 @@ import { Ids } from "../domain/Ids.ts"
 import { PermissionPrompter, type PermissionPrompterService } from "../domain/PermissionPrompter.ts"
 import { ToolExecutor } from "../domain/ToolExecutor.ts"
 import { Hooks } from "../hooks/Hooks.ts"
+import { Lsp } from "../lsp/Lsp.ts"
 import { PermissionAudit } from "../permissions/Audit.ts"
 import { Permissions } from "../permissions/Permissions.ts"
 import { PersistAllow } from "../permissions/PersistAllow.ts"
@@ -40,6 +41,7 @@ import { layerEnforcing } from "../sandbox/Enforcing.ts"
 import { Enforcement } from "../sandbox/Enforcement.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { SessionStore } from "../storage/SessionStore.ts"
+import { withLsp } from "../tools/FileAwareness.ts"
 import { FileTools } from "../tools/FileTools.ts"
 import { Changes } from "../tools/Changes.ts"
 import { FetchPolicy } from "../tools/Fetch.ts"
@@ -48,6 +50,7 @@ import { Guard } from "../tools/Guard.ts"
 import { layerHookSlot } from "../tools/HookSlot.ts"
 import { Jobs } from "../tools/Jobs.ts"
 import { systemTools } from "../tools/Layers.ts"
+import { makeLspTool } from "../tools/Lsp.ts"
 import { McpAccess } from "../tools/McpAccess.ts"
 import { McpHost } from "../tools/McpHost.ts"
 import { layerMcpAccess, layerMcpTools, McpRoom } from "../tools/McpRoom.ts"
@@ -58,6 +61,7 @@ import { layerSandboxSlot } from "../tools/SandboxSlot.ts"
 import { layerSecretSlot } from "../tools/SecretSlot.ts"
 import { Shell } from "../tools/Shell.ts"
 import { Todos } from "../tools/Todo.ts"
+import { layerServerSpawner } from "./LanguageServers.ts"
 import { layerSettings, type SettingsOptions } from "./Settings.ts"
 
 /** @since 0.1.0 @category models */
@@ -133,6 +137,8 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
       Hooks.layer,
       Sandbox.layer,
       layerEnforcing,
+      layerServerSpawner,
+      Lsp.layer,
       layerHookSlot,
       layerSandboxSlot,
       layerSecretSlot,
@@ -148,7 +154,10 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
       FileState.layer,
       Changes.layer,
       FileTools.layerOver,
-      NativeTools.layerOf([Effect.map(FileTools, (tools) => tools), systemTools]),
+      NativeTools.layerOf([
+        withLsp(Effect.zipWith(FileTools, systemTools, (files, system) => [...files, ...system])),
+        Effect.map(makeLspTool, (tool) => [tool])
+      ]),
       Guard.layer,
       layerRegistry
     ),
@@ -158,7 +167,8 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
     Hooks,
     Sandbox,
     PermissionPrompter,
-    McpAccess
+    McpAccess,
+    Lsp
   )
 
 /** Everything of a workspace, the agent on top. Needs the platform and `layerProcess`. @since 0.1.0 @category layers */

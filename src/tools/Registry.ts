@@ -142,7 +142,11 @@ const make = Effect.gen(function*() {
       mcp.withheld,
       (all, withheld) => withheld.size === 0 ? all : all.filter(({ name }) => !withheld.has(name))
     ),
-    isReadOnly: (name) => name.startsWith(mcpPrefix) ? mcp.isReadOnly(name) : native.get(name)?.read_only === true
+    isReadOnly: (name, input) => {
+      if (name.startsWith(mcpPrefix)) return mcp.isReadOnly(name)
+      const tool = native.get(name)
+      return tool?.read_only === true && tool.writes?.(input) !== true
+    }
   } satisfies ToolExecutorService
 })
 

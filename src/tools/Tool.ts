@@ -45,6 +45,10 @@ export interface PreparedCall {
   readonly subjects: ReadonlyArray<string>
   /** All subjects are paths inside the workspace. */
   readonly inside_workspace: boolean
+  /** Of this call, where it is another than the tool's. */
+  readonly kind?: ToolKind
+  /** Of this call, where it is another than the tool's. */
+  readonly read_only?: boolean
   readonly run: (run: ToolRun) => Effect.Effect<ToolResult, ToolFailure>
 }
 
@@ -53,6 +57,8 @@ export interface NativeTool {
   readonly definition: ToolDef
   readonly kind: ToolKind
   readonly read_only: boolean
+  /** Calls that write though the tool is read-only. */
+  readonly writes?: (input: JsonObject) => boolean
   /** Rules for these names hold too; the strictest verdict decides (reading 1.8). */
   readonly other_names?: ReadonlyArray<string>
   /** Fails with what is wrong in the input; the message names the field. */

@@ -72,7 +72,7 @@ describe("golden requests", () => {
     assert.deepStrictEqual(body(A, { ...over, traits: { cache_control: true } }), {
       model: "fake-model",
       max_tokens: 1000,
-      system: [{ type: "text", text: "You are terse." }, { type: "text", text: "Cwd: /x", cache_control }],
+      system: [{ type: "text", text: "You are terse.", cache_control }, { type: "text", text: "Cwd: /x" }],
       messages: [
         { role: "user", content: [{ type: "text", text: "Look" }] },
         {

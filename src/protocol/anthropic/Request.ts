@@ -257,10 +257,10 @@ const mark = (block: Block | undefined): void => {
   if (block !== undefined) block["cache_control"] = { type: "ephemeral" }
 }
 
-/** At most four: tools, system, the last two user turns. */
+/** At most four: tools, system, the last two user turns. Of several system texts the last is the one that changes (D11). */
 const breakpoints = (tools: ReadonlyArray<Block>, system: ReadonlyArray<Block>, turns: ReadonlyArray<Turn>): void => {
   mark(tools[tools.length - 1])
-  mark(system[system.length - 1])
+  mark(system[Math.max(0, system.length - 2)])
   for (const turn of turns.filter(({ role }) => role === "user").slice(-2)) {
     mark(turn.content[turn.content.length - 1])
   }
