@@ -175,11 +175,12 @@ const layer = McpAuth.layer.pipe(
   Layer.provide(Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.logfmtLogger)))
 )
 
-const exit = await Effect.runPromiseExit(
+void Effect.runPromiseExit(
   program.pipe(Effect.provide(layer), Logger.withMinimumLogLevel(LogLevel.Info))
-)
-if (Exit.isFailure(exit)) {
-  const failure = Cause.failureOption(exit.cause)
-  process.stderr.write(`${failure._tag === "Some" ? failure.value.message : Cause.pretty(exit.cause)}\n`)
-}
-process.exitCode = Exit.isSuccess(exit) ? 0 : 1
+).then((exit) => {
+  if (Exit.isFailure(exit)) {
+    const failure = Cause.failureOption(exit.cause)
+    process.stderr.write(`${failure._tag === "Some" ? failure.value.message : Cause.pretty(exit.cause)}\n`)
+  }
+  process.exitCode = Exit.isSuccess(exit) ? 0 : 1
+})
