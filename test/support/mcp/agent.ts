@@ -24,6 +24,8 @@ export interface Setting {
   readonly options?: Omit<WorkspaceOptions, "settings" | "scenarios">
 }
 
+export const fake = Servers.fake()
+
 export const command = (argv: ReadonlyArray<string>, more: object = {}): object => ({ command: argv, ...more })
 
 type Call = readonly [name: string, args?: object]

@@ -22,8 +22,26 @@ const waiting = []
 const hanging = new Set()
 const schema = { type: "object" }
 const names = [
-  "echo", "hang", "die", "swap", "twice", "spell", "big", "flood", "closeout", "storm", "heard", "env", "pid",
-  "progress", "ask", "rounds", "mixed", "batch", "unread", "boom"
+  "echo",
+  "hang",
+  "die",
+  "swap",
+  "twice",
+  "spell",
+  "big",
+  "flood",
+  "closeout",
+  "storm",
+  "heard",
+  "env",
+  "pid",
+  "progress",
+  "ask",
+  "rounds",
+  "mixed",
+  "batch",
+  "unread",
+  "boom"
 ]
 
 if (options.ignore === "term") process.on("SIGTERM", () => undefined)
@@ -82,7 +100,7 @@ const call = (id, params) => {
       return process.exit(3)
     case "swap":
       waiting.push([id, args.n])
-      if (waiting.length === args.of) for (const [each, n] of waiting.splice(0).reverse()) reply(each, text(n))
+      if (waiting.length === args.of) { for (const [each, n] of waiting.splice(0).reverse()) reply(each, text(n)) }
       return undefined
     case "twice":
       reply(id, text("first"))

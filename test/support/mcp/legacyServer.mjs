@@ -31,8 +31,11 @@ export const make = (version) => {
     outputSchema: { sum: z.number() }
   }, ({ a, b }) => ({ ...text(String(a + b)), structuredContent: { sum: a + b } }))
   server.registerTool("fail", { description: "Fails" }, () => ({ ...text("no luck"), isError: true }))
-  server.registerTool("roots", { description: "Asks for roots" }, async () =>
-    text(JSON.stringify(await server.server.listRoots())))
+  server.registerTool(
+    "roots",
+    { description: "Asks for roots" },
+    async () => text(JSON.stringify(await server.server.listRoots()))
+  )
   server.registerTool("grow", { description: "Adds a tool" }, () => {
     server.registerTool("grown", { description: "New" }, () => text("new"))
     return text("grown")

@@ -23,7 +23,11 @@ export const make = () => {
     inputSchema: object({ a: { type: "number" }, b: { type: "number" } }),
     outputSchema: object({ sum: { type: "number" } })
   }, ({ a, b }) => ({ ...text(String(a + b)), structuredContent: { sum: a + b } }))
-  server.registerTool("meta", { description: "What came along" }, (ctx) => text(JSON.stringify(ctx.mcpReq.envelope ?? ctx.mcpReq._meta)))
+  server.registerTool(
+    "meta",
+    { description: "What came along" },
+    (ctx) => text(JSON.stringify(ctx.mcpReq.envelope ?? ctx.mcpReq._meta))
+  )
   server.registerTool("ask", { description: "Asks for a name" }, (ctx) => {
     const answers = ctx.mcpReq.inputResponses
     const came = ctx.mcpReq.requestState()
@@ -49,7 +53,10 @@ export const make = () => {
     }
     return text(JSON.stringify({ answers, same: came === state }))
   })
-  server.registerTool("again", { description: "Asks again and again", inputSchema: object({ rounds: { type: "integer" } }) }, ({ rounds }, ctx) => {
+  server.registerTool("again", {
+    description: "Asks again and again",
+    inputSchema: object({ rounds: { type: "integer" } })
+  }, ({ rounds }, ctx) => {
     const round = Number(ctx.mcpReq.requestState() ?? 0)
     return round === rounds ? text(`after ${round}`) : inputRequired({ requestState: String(round + 1) })
   })
@@ -79,8 +86,12 @@ export const make = () => {
     {},
     (uri, { name }) => ({ contents: [{ uri: uri.href, text: `note of ${name}` }] })
   )
-  server.registerPrompt("greet", { description: "Greets", argsSchema: object({ who: { type: "string" } }) }, ({ who }) => ({
-    messages: [{ role: "user", content: { type: "text", text: `Hello ${who}` } }]
-  }))
+  server.registerPrompt(
+    "greet",
+    { description: "Greets", argsSchema: object({ who: { type: "string" } }) },
+    ({ who }) => ({
+      messages: [{ role: "user", content: { type: "text", text: `Hello ${who}` } }]
+    })
+  )
   return server
 }

@@ -13,7 +13,11 @@ const answer = (line) => {
       return setTimeout(() => say({ error: { code: -32_601, message: "no" } }), Number(late))
     case "initialize":
       return say({
-        result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "sleepy", version: "1" } }
+        result: {
+          protocolVersion: params.protocolVersion,
+          capabilities: { tools: {} },
+          serverInfo: { name: "sleepy", version: "1" }
+        }
       })
     case "tools/list":
       return say({ result: { tools: [{ name: "pid", inputSchema: { type: "object" } }] } })
