@@ -19,7 +19,7 @@ import { Environment } from "../../src/platform/Environment.ts"
 import { Files } from "../../src/platform/Files.ts"
 import { Http } from "../../src/platform/Http.ts"
 import * as HttpServers from "../support/mcp/http.ts"
-import { issuer, protectedServer } from "../support/mcp/protected.ts"
+import { issuer, issuerWith, protectedServer } from "../support/mcp/protected.ts"
 import { textOf } from "../support/mcp/servers.ts"
 import { load, UserAgent } from "../support/oidc/UserAgent.ts"
 
@@ -159,6 +159,33 @@ describe("with oidc-provider", () => {
         const revoked = new URLSearchParams(oidc.seen("/token/revocation")[0]?.body).get("token")
         assert.strictEqual(revoked, Redacted.value(login?.credential.refresh_token ?? Redacted.make("")))
         assert.strictEqual(yield* second.auth.logout(target), 0)
+      })),
+    30_000
+  )
+
+  it.live(
+    "1.13 a client that got a secret when it was registered shows it when it refreshes, in a later process too",
+    () =>
+      Effect.scoped(Effect.gen(function*() {
+        const root = yield* home
+        const oidc = yield* issuerWith({ clientAuthMethods: ["client_secret_basic"] })
+        const { revoke, server, tokens } = yield* protectedServer(() => oidc.issuer)
+        const target = targetOf(server.url)
+        const first = yield* processIn(root)
+        yield* first.auth.login(target, person().way)
+        const [stored] = Object.values(storedIn(root))
+        assert.isString(stored?.["client_secret"])
+        const later = yield* processIn(root)
+        yield* Effect.gen(function*() {
+          const authorizer = yield* later.auth.authorizer(target)
+          const connection = yield* HttpServers.connectTo(server.url, {}, { authorizer })
+          for (const token of tokens) revoke(token)
+          assert.include(textOf(yield* connection.callTool("read", {})), "mcp:read")
+        }).pipe(Effect.provide(later.context))
+        const refresh = oidc.seen("/token").at(-1)
+        assert.include(refresh?.body, "grant_type=refresh_token")
+        assert.match(String(refresh?.headers.authorization), /^Basic /u)
+        assert.strictEqual(Object.values(storedIn(root))[0]?.["client_secret"], stored?.["client_secret"])
       })),
     30_000
   )

@@ -15,28 +15,32 @@ const claimsOf = (authorization: string | undefined): Record<string, unknown> =>
 }
 
 /** oidc-provider that registers clients, knows the scopes of an MCP server and signs its access tokens. */
-export const issuer = oidcServer({
-  configuration: {
-    scopes: ["openid", "offline_access", "mcp:read", "mcp:write"],
-    features: {
-      devInteractions: { enabled: true },
-      deviceFlow: { enabled: true },
-      revocation: { enabled: true, allowedPolicy: () => true },
-      registration: { enabled: true },
-      pushedAuthorizationRequests: { enabled: false },
-      resourceIndicators: {
-        enabled: true,
-        defaultResource: () => "urn:none",
-        useGrantedResource: () => true,
-        getResourceServerInfo: (_: unknown, resource: string) => ({
-          audience: resource,
-          scope: "mcp:read mcp:write",
-          accessTokenFormat: "jwt"
-        })
+export const issuerWith = (more: Readonly<Record<string, unknown>>) =>
+  oidcServer({
+    configuration: {
+      ...more,
+      scopes: ["openid", "offline_access", "mcp:read", "mcp:write"],
+      features: {
+        devInteractions: { enabled: true },
+        deviceFlow: { enabled: true },
+        revocation: { enabled: true, allowedPolicy: () => true },
+        registration: { enabled: true },
+        pushedAuthorizationRequests: { enabled: false },
+        resourceIndicators: {
+          enabled: true,
+          defaultResource: () => "urn:none",
+          useGrantedResource: () => true,
+          getResourceServerInfo: (_: unknown, resource: string) => ({
+            audience: resource,
+            scope: "mcp:read mcp:write",
+            accessTokenFormat: "jwt"
+          })
+        }
       }
     }
-  }
-})
+  })
+
+export const issuer = issuerWith({})
 
 /** An MCP server that takes only tokens for itself; the tool `write` wants a scope of its own. */
 export const protectedServer = (issued_by: () => string) =>
