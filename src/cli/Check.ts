@@ -199,7 +199,8 @@ export const check = (argv: ReadonlyArray<string>): Checked => {
     if (seen.has(a) && seen.has(b)) problems.push(`--${a} and --${b} exclude each other`)
   }
   const extra = args[command.args.length]
-  if (extra !== undefined && command.args.at(-1)?.rest !== true) {
+  const last = command.args.at(-1)
+  if (extra !== undefined && last?.rest !== true && last?.many !== true) {
     const misplaced = command.path.length === 0 &&
       commands.some((known) => known.path[0] === extra && known.path.length > 0)
     problems.push(

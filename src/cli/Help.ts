@@ -67,6 +67,8 @@ const argumentsOf = (command: CommandSpec): string =>
       ? arg.optional === true ? `[-- ${name}...]` : `-- ${name}...`
       : arg.optional === true
       ? `[${name}]`
+      : arg.many === true
+      ? `${name}...`
       : name
   }).join(" ")
 

@@ -70,7 +70,7 @@ export const toCommand = (
     const text = Args.map(Args.withDescription(Args.text({ name: arg.name.toUpperCase() }), arg.description), decode)
     return [
       `arg:${index}`,
-      arg.rest === true
+      arg.rest === true || arg.many === true
         ? Args.map(Args.repeated(text), (all) => all)
         : arg.optional === true
         ? Args.map(Args.optional(text), Option.getOrUndefined)

@@ -19,6 +19,16 @@ import {
   configTrust,
   configValidate
 } from "./spec/Config.ts"
+import {
+  lspDefinition,
+  lspDiagnostics,
+  lspDoctor,
+  lspHover,
+  lspReferences,
+  lspRename,
+  lspStatus,
+  lspSymbols
+} from "./spec/Lsp.ts"
 import { mcpAdd, mcpDisable, mcpEnable, mcpGet, mcpList, mcpLogs, mcpRemove, mcpServe, mcpTest } from "./spec/Mcp.ts"
 import { mcpAuth } from "./spec/McpAuth.ts"
 import {
@@ -56,6 +66,14 @@ export {
   doctor,
   hooksList,
   hooksTest,
+  lspDefinition,
+  lspDiagnostics,
+  lspDoctor,
+  lspHover,
+  lspReferences,
+  lspRename,
+  lspStatus,
+  lspSymbols,
   mcpAdd,
   mcpAuth,
   mcpDisable,
@@ -115,6 +133,14 @@ export const commands: ReadonlyArray<CommandSpec> = [
   permissionsAudit,
   sandboxStatus,
   sandboxExec,
+  lspDiagnostics,
+  lspDefinition,
+  lspReferences,
+  lspHover,
+  lspSymbols,
+  lspRename,
+  lspStatus,
+  lspDoctor,
   mcpAdd,
   mcpList,
   mcpGet,
@@ -138,6 +164,7 @@ export const groups: Readonly<Record<string, string>> = {
   hooks: "Commands of the settings that run before and after tools.",
   permissions: "The rules of what tools may do.",
   sandbox: "What tools may touch, and what the system enforces of it.",
+  lsp: "Language servers: what they say of a project.",
   mcp: "MCP servers: tools of other programs.",
   vectors: "The conformance vectors of HIP-301."
 }
@@ -145,6 +172,5 @@ export const groups: Readonly<Record<string, string>> = {
 /** Commands that come with a later version: known by name, refused. @since 0.1.0 @category constants */
 export const later: ReadonlyArray<ReadonlyArray<string>> = [
   ["acp"],
-  ["proxy"],
-  ["lsp"]
+  ["proxy"]
 ]

@@ -78,8 +78,10 @@ export interface Baseline {
 export interface ServerCheck {
   readonly server: string
   readonly languages: string
-  /** Files of its kind are in the workspace. */
+  /** Files of its kind are in the workspace, and no other of its family serves them. */
   readonly wanted: boolean
+  /** One of those files; null = there is none. */
+  readonly example: string | null
   readonly program: string | null
   readonly problem: string | null
   readonly install: string | null

@@ -395,18 +395,35 @@ export const make = (options: LspOptions): Effect.Effect<LspService, never, LspN
           server: definition.name,
           languages: definition.languages,
           wanted,
+          example: example === undefined ? null : `${workspace}/${example}`,
           program: program === null || program.includes("/") ? program : onPath(programs.env, program) ?? program,
           problem: found === null || found._tag === "Program" ? null : absent(definition, found).message,
           install: definition.install
         })
       }
-      // of a family the first one that is there counts; the others are not missed
+      // of a family the first one that is there counts, else the first of all; the others are not missed
       const families = new Map(definitions.map(({ family, name }) => [name, family]))
-      return checks.map((check) =>
-        check.wanted && check.program === null && served.has(families.get(check.server) ?? "")
-          ? { ...check, wanted: false }
-          : check
-      )
+      const missed = new Set<string>()
+      const judged = checks.map((check) => {
+        const family = families.get(check.server) ?? ""
+        if (!check.wanted || check.program !== null) return check
+        const other = served.has(family) || missed.has(family)
+        missed.add(family)
+        return other ? { ...check, wanted: false } : check
+      })
+      const waiting = config.trust.status === "untrusted" ? config.trust.definitions : []
+      return [
+        ...waiting.filter(({ kind }) => kind === "lsp_server").map(({ key }): ServerCheck => ({
+          server: key.slice("lsp.servers.".length),
+          languages: "defined by this workspace",
+          wanted: true,
+          example: null,
+          program: null,
+          problem: "the settings of this workspace that define it are not trusted",
+          install: null
+        })),
+        ...judged
+      ]
     })
 
     const service: LspService = {

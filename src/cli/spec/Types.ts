@@ -31,6 +31,8 @@ export interface ArgumentSpec {
   readonly optional?: true
   /** The last one: whatever stands behind `--`, at least one word. */
   readonly rest?: true
+  /** The last one: may stand several times, at least once. */
+  readonly many?: true
 }
 
 /** @since 0.1.0 @category models */
