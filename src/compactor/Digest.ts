@@ -18,7 +18,8 @@ const cut = (value: string): string => {
   return flat.length <= width ? flat : `${flat.slice(0, width).replace(/[\ud800-\udbff]$/, "")}...`
 }
 
-const head = `${placeholder} Earlier messages were left out. What is known of them:\n`
+/** Not a bracket at the beginning: the text would be weighed as JSON. */
+const head = "Compacted:\n"
 
 const line = (message: Message): string => {
   if (message.kind === "summary") {
@@ -54,10 +55,9 @@ export const make = (
     content: placeholder,
     token_count: placeholderTokens
   }
-  // the message itself, and a rounding for each part
-  const room = limit - placeholderTokens - textTokens(head) - 6
+  const room = limit - placeholderTokens - textTokens(head)
   if (room <= 0) return bare
-  const facts = Facts.parts(Facts.collect(messages, middle), Math.floor(room * 0.6))
+  const facts = Facts.parts(Facts.collect(messages, middle), Facts.share(room))
   let left = room - facts.reduce((all, part) => all + textTokens(part.text), 0)
   const lines: Array<string> = []
   for (let i = middle.length - 1; i >= 0; i--) {

@@ -197,6 +197,9 @@ const listed = (head: string, paths: ReadonlyArray<string>, tokens: number): str
   return lines.length === 0 ? "" : head + lines.reverse().join("")
 }
 
+/** Tokens that facts may take of what there is: all of it when it is little. @since 0.1.0 @category combinators */
+export const share = (tokens: number): number => tokens < 400 ? tokens : Math.floor(tokens * 0.75)
+
 /**
  * The facts as parts of a message, in at most `tokens`. The task list comes first, then the goal, the request and the
  * files; a request that does not fit is cut in its middle, a list of tasks never is.

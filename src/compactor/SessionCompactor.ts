@@ -83,11 +83,10 @@ export class SessionCompactor {
     options: CompactOptions
   ): Effect.Effect<{ readonly summary: Message | null; readonly usage: Usage | null }> {
     const api = this.#api
-    // the message itself, and a rounding for each part
-    const room = plan.room - placeholderTokens - 6
+    const room = plan.room - placeholderTokens
     if (api === null || room <= 0) return Effect.succeed({ summary: null, usage: null })
     const limit = Math.max(0, plan.digest_limit - placeholderTokens)
-    const facts = Facts.parts(Facts.collect(messages, plan.middle), Math.floor(limit * 0.6))
+    const facts = Facts.parts(Facts.collect(messages, plan.middle), Facts.share(limit))
     const spent = facts.reduce((all, part) => all + textTokens(part.text), 0)
     const compacted = plan.middle.flatMap((index) => {
       const message = messages[index]

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { Agent } from "../../src/agent/Agent.ts"
+import { Compactor } from "../../src/compactor/Compactor.ts"
 import { Config } from "../../src/config/Config.ts"
 import { ApiError } from "../../src/domain/Failure.ts"
 import { Ids } from "../../src/domain/Ids.ts"
@@ -90,7 +91,15 @@ export interface World {
   readonly executed?: Array<string>
   readonly model?: Partial<ResolvedModel>
   readonly hooks?: Layer.Layer<Hooks>
+  /** Settings as text; the compactor is there when they are given. */
+  readonly settings?: string
+  /** Answers requests for a summary, which are no turns of the script. */
+  readonly summary?: (request: Request) => ReadonlyArray<Step>
 }
+
+/** Is it the compactor that asks? */
+const asksForSummary = (request: Request): boolean =>
+  JSON.stringify(request.messages[0]).includes("You write the summary")
 
 /** Everything but the store and the ids, so that two agents can share one record. */
 export const worldLayer = (world: World) => {
@@ -99,6 +108,7 @@ export const worldLayer = (world: World) => {
     sendMessage: (messages, tools) =>
       Stream.suspend(() => {
         const request = { messages, tools }
+        if (world.summary !== undefined && asksForSummary(request)) return streamOf(world.summary(request))
         world.requests?.push(request)
         const turn = world.turns[next++]
         if (turn === undefined) return Stream.die(new Error(`no turn ${next} in the script`))
@@ -116,13 +126,17 @@ export const worldLayer = (world: World) => {
         return world.tools?.[name]?.(input) ?? Effect.succeed(success("ok"))
       })
   })
-  return Agent.layer.pipe(
+  const config = Config.layerText(world.settings ?? "{}")
+  const agent = world.settings === undefined
+    ? Agent.layer
+    : Layer.provide(Agent.layer, Layer.provide(Compactor.layerWindow, Layer.merge(api, config)))
+  return agent.pipe(
     Layer.provide(
       Layer.mergeAll(
         api,
         tools,
         Layer.succeed(Models, { resolve: () => Effect.succeed({ ...model, ...world.model }) }),
-        Config.layerText("{}"),
+        config,
         Layer.succeed(PermissionPrompter, world.prompters ?? []),
         Layer.succeed(Workspace, { root: "/work/project", cwd: "/work/project" }),
         Environment.layerTest(),
