@@ -81,6 +81,10 @@ export class HttpMcpTransport implements McpTransport {
 
 const idOf = (message: JsonRpcMessage): JsonRpcId | null => "method" in message && "id" in message ? message.id : null
 
+/** How many servers say what the specification says with 404. */
+const saysNoSession = ({ code, message }: JsonRpc.JsonRpcErrorObject): boolean =>
+  (code === -32_000 || code === -32_001) && /\bsession\b/iu.test(message)
+
 const open = (exchanges: Exchanges.Exchanges): Effect.Effect<OpenTransport, McpError, Scope.Scope> =>
   Effect.gen(function*() {
     const { definition } = exchanges
@@ -184,10 +188,14 @@ const open = (exchanges: Exchanges.Exchanges): Effect.Effect<OpenTransport, McpE
           : ""
         const error = errorIn(text)
         const mine = error !== undefined && id !== null && (error.id === null || String(error.id) === String(id))
-        const expired = status === 404 && session !== null && context?.era !== "modern"
+        const inSession = session !== null && context?.era !== "modern"
         // An answer under the id of the request comes from a session that lives.
-        if (expired && !(mine && error.id !== null)) {
-          return yield* fail("session_expired", "it no longer knows the session (status 404)", { status, sent: false })
+        const gone = status === 404 && !(mine && error.id !== null)
+        if (inSession && (gone || (status === 400 && error !== undefined && saysNoSession(error.error)))) {
+          return yield* fail("session_expired", `it no longer knows the session (status ${status})`, {
+            status,
+            sent: false
+          })
         }
         if (mine) return void (yield* offer([{ item: JsonRpc.failure(id, error.error), on: id }]))
         const what = "method" in message ? message.method : "an answer"

@@ -124,7 +124,12 @@ const open = (exchanges: Exchanges.Exchanges): Effect.Effect<OpenTransport, McpE
           const { status } = posted
           if (status >= 200 && status < 300) return yield* posted.release
           return yield* fail("http_status", `it does not take a message (status ${status})`, status)
-        })),
+        })).pipe(
+          // Where nothing can be posted any more, the stream that seems open is one whose other end is gone.
+          Effect.tapError((error) =>
+            error.reason === "network" || error.status === 404 ? mailbox.fail(error) : Effect.void
+          )
+        ),
       negotiated: (agreed) =>
         Effect.sync(() => {
           version = agreed.version

@@ -56,6 +56,25 @@ describe("sessions", () => {
       assert.strictEqual(last?.headers["mcp-protocol-version"], "2025-11-25")
     }).pipe(Effect.scoped))
 
+  it.live("1.2 a server that says with 400 that it knows no such session is understood too", () =>
+    scoped(Effect.gen(function*() {
+      const server = yield* play(legacyPlay((seen, response) =>
+        seen.headers["mcp-session-id"] === "s1"
+          ? json(
+            response,
+            {
+              jsonrpc: "2.0",
+              id: seen.message["id"],
+              error: { code: -32_000, message: "Bad Request: No valid session ID provided" }
+            },
+            400
+          )
+          : json(response, result(seen, content(String(seen.headers["mcp-session-id"]))))
+      ))
+      const connection = yield* HttpServers.connectTo(server.url)
+      assert.strictEqual(textOf(yield* connection.callTool("a", {})), "s2")
+    })))
+
   it.live("1.2 a session that is lost again and again is an error, not a circle", () =>
     scoped(Effect.gen(function*() {
       const server = yield* play(legacyPlay((_, response) => void response.writeHead(404).end()))
@@ -424,6 +443,27 @@ describe("HTTP+SSE", () => {
       assert.strictEqual(error.reason, "protocol")
       assert.include(error.message, "another origin")
       assert.deepStrictEqual(server.methods(), ["GET"])
+    })))
+
+  it.live("1.5 a stream whose messages are refused as unknown is a connection that is over", () =>
+    scoped(Effect.gen(function*() {
+      let known = true
+      let stream: http.ServerResponse | null = null
+      const server = yield* play((seen, response) => {
+        if (seen.method === "GET") {
+          stream = response
+          return events(response, "event: endpoint\ndata: /messages")
+        }
+        if (!known) return void response.writeHead(404).end()
+        response.writeHead(202).end()
+        if (stream !== null && seen.message["method"] === "initialize") {
+          events(stream, event(result(seen, { protocolVersion: "2024-11-05", capabilities: {} })))
+        }
+      })
+      const connection = yield* HttpServers.connectTo(server.url, {}, { sse: true })
+      known = false
+      assert.strictEqual((yield* Effect.flip(connection.callTool("a", {}))).status, 404)
+      assert.strictEqual((yield* connection.closed).status, 404)
     })))
 
   it.live("1.5 the stream's end is the connection's end, with what was in flight", () =>
