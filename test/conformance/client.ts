@@ -69,6 +69,8 @@ const handlers: McpHandlers = {
 const options: ConnectOptions = {
   client_info: { name: "hanzo-dev", version: "0.1.0" },
   handlers,
+  // A login is part of connecting here, and dozens of these share the machine; the suite has a limit of its own.
+  limits: { connect_timeout_ms: 120_000 },
   ...(revision !== undefined && revision < "2026" ? { protocol: "legacy" } : {})
 }
 
