@@ -22,7 +22,7 @@ import {
   type JsonRpcPeerOptions,
   type RequestOptions
 } from "./JsonRpcPeer.ts"
-import { deadline, Pending, type PendingRequest } from "./Pending.ts"
+import { Deadlines, Pending, type PendingRequest } from "./Pending.ts"
 
 const defaultMaxInbound = 256
 /** Of each kind; a peer that errs a thousand times a second does not fill the log. */
@@ -38,6 +38,9 @@ interface Work {
   /** Its handler is done: too late to cancel. */
   answering: boolean
 }
+
+const millis = (limit: Duration.Duration | undefined): number =>
+  limit === undefined ? Infinity : Duration.toMillis(limit)
 
 /** `1` and `"1"` are two ids. */
 const keyOf = (id: JsonRpc.JsonRpcId): string => typeof id === "string" ? `s${id}` : `n${id}`
@@ -58,6 +61,7 @@ export const make = <E, C = undefined>(
     const clock = yield* Effect.clock
     const closed = yield* Deferred.make<E | null>()
     const pending = new Pending<E>(() => clock.unsafeCurrentTimeMillis())
+    const deadlines = new Deadlines<E>()
     const inbound = new Map<string, Work>()
     const maxInbound = options.max_inbound ?? defaultMaxInbound
     const warned = new Map<string, number>()
@@ -239,6 +243,7 @@ export const make = <E, C = undefined>(
         }
       })
     )
+    yield* Effect.forkIn(Effect.interruptible(deadlines.keep), scope)
     const driver = yield* Effect.forkIn(Effect.interruptible(reader), scope)
     // Registered last, so that it runs first: calls fail as closed before their fibers go.
     yield* Effect.addFinalizer(() => end(null))
@@ -266,16 +271,27 @@ export const make = <E, C = undefined>(
         const entry = pending.open(method)
         given.onId?.(entry.id)
         const message = JsonRpc.request(entry.id, method, typeof params === "function" ? params(entry.id) : params)
-        const exchange = Effect.raceFirst(
-          Deferred.await(entry.answer),
-          Effect.zipRight(send(message, given.context), Effect.never)
+        if (given.timeout !== undefined || given.max_timeout !== undefined) {
+          deadlines.add(entry, { timeout: millis(given.timeout), max_timeout: millis(given.max_timeout) })
+        }
+        // In a fiber of its own: on some duplexes it lasts as long as the exchange.
+        const exchange = Effect.flatMap(
+          Effect.fork(Effect.catchAllCause(Effect.interruptible(send(message, given.context)), (cause) =>
+            Effect.sync(() => Deferred.unsafeDone(entry.answer, Effect.failCause(cause))))),
+          (sending) =>
+            Effect.ensuring(
+              Deferred.await(entry.answer),
+              Effect.suspend(() =>
+                sending.unsafePoll() === null ? Fiber.interrupt(sending) : Effect.void
+              )
+            )
         )
-        const limited = given.timeout === undefined && given.max_timeout === undefined
-          ? exchange
-          : Effect.raceFirst(exchange, deadline(entry, given))
-        return Effect.onExit(limited, (exit) => {
+        return Effect.onExit(exchange, (exit) => {
           pending.close(entry)
-          if (Exit.isSuccess(exit) || given.cancellable === false) return Effect.void
+          deadlines.delete(entry)
+          if (Exit.isSuccess(exit) || given.cancellable === false) {
+            return Effect.void
+          }
           const failure = Cause.failureOption(exit.cause)
           const why = failure._tag === "None"
             ? Cause.isInterrupted(exit.cause) ? "interrupted" : null

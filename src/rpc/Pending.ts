@@ -5,7 +5,6 @@
  */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import type { JsonRpcId } from "../codec/JsonRpc.ts"
@@ -125,29 +124,69 @@ const passed = (
       : `${request.method} took more than ${limit_ms} ms in all`
   })
 
+/** Milliseconds; absent = none. @since 0.1.0 @category models */
+export interface Limits {
+  readonly timeout: number
+  readonly max_timeout: number
+}
+
+/** How long a request may still wait; with `error` it is over. Time in which the clock was held does not count. */
+const remaining = (
+  request: Omit<PendingRequest<never>, "answer">,
+  { max_timeout, timeout }: Limits,
+  now: number
+): { readonly left: number; readonly error?: JsonRpcError } => {
+  // Released at the earliest now, it has all of its idle time and what the hold left of the whole.
+  const held = request.holds > 0
+  const toIdle = held ? timeout : timeout - (now - request.last)
+  const toMax = max_timeout - ((held ? request.heldSince : now) - request.started)
+  if (toMax <= 0) return { left: 0, error: passed(request, "max_timeout", max_timeout) }
+  if (toIdle <= 0) return { left: 0, error: passed(request, "timeout", timeout) }
+  return { left: Math.min(toIdle, toMax) }
+}
+
 /**
- * Fails when a limit has passed: `timeout` since the start or the last sign of life, `max_timeout` since the start. Time
- * in which the clock was held does not count. One timer, set anew only when it runs out.
+ * The time limits of all requests: `timeout` since the start or the last sign of life, `max_timeout` since the start. One
+ * timer for all, set to the earliest end there may be; a request that is answered in time costs none.
  *
  * @since 0.1.0
- * @category combinators
+ * @category models
  */
-export const deadline = <E>(
-  request: PendingRequest<E>,
-  limits: { readonly timeout?: Duration.Duration | undefined; readonly max_timeout?: Duration.Duration | undefined }
-): Effect.Effect<never, JsonRpcError> => {
-  const idle = limits.timeout === undefined ? Infinity : Duration.toMillis(limits.timeout)
-  const max = limits.max_timeout === undefined ? Infinity : Duration.toMillis(limits.max_timeout)
-  return Effect.gen(function*() {
+export class Deadlines<E> {
+  readonly #limits = new Map<PendingRequest<E>, Limits>()
+  #until = Infinity
+  #wake: () => void = () => undefined
+
+  /** `now`: as the requests have it. */
+  add(request: PendingRequest<E>, limits: Limits): void {
+    this.#limits.set(request, limits)
+    const until = request.last + Math.min(limits.timeout, limits.max_timeout)
+    if (until < this.#until) this.#wake()
+  }
+
+  delete(request: PendingRequest<E>): void {
+    this.#limits.delete(request)
+  }
+
+  /** Fails what is over its time, for ever. */
+  readonly keep: Effect.Effect<never> = Effect.gen(this, function*() {
     for (;;) {
       const now = yield* Clock.currentTimeMillis
-      // Released at the earliest now, it has all of its idle time and what the hold left of the whole.
-      const held = request.holds > 0
-      const toIdle = held ? idle : idle - (now - request.last)
-      const toMax = max - ((held ? request.heldSince : now) - request.started)
-      if (toMax <= 0) return yield* passed(request, "max_timeout", max)
-      if (toIdle <= 0) return yield* passed(request, "timeout", idle)
-      yield* sleep(Math.min(toIdle, toMax))
+      let next = Infinity
+      for (const [request, limits] of this.#limits) {
+        const { error, left } = remaining(request, limits, now)
+        if (error === undefined) next = Math.min(next, left)
+        else {
+          this.#limits.delete(request)
+          Deferred.unsafeDone(request.answer, Effect.fail(error))
+        }
+      }
+      this.#until = now + next
+      const woken = Effect.async<void>((resume) => {
+        this.#wake = () => resume(Effect.void)
+      })
+      yield* next === Infinity ? woken : Effect.raceFirst(woken, sleep(next))
+      this.#wake = () => undefined
     }
   })
 }
