@@ -94,7 +94,15 @@ const loosensServer = (key: string, entry: Entry, user: Members): boolean => {
 const harmlessForLsp = (key: string, entry: Entry): boolean =>
   key.endsWith("_ms") || (key === "disabled" && valueOf(entry) === true)
 
+/** What an allow leaves to the rules before it: as they stand, in their order. */
+type Before = ReadonlyArray<{ readonly tool_pattern: string; readonly mode: string }>
+
+const restricting = (rules: TierValues["rules"]): Before =>
+  rules.filter(({ mode }) => mode !== "allow").map(({ mode, tool_pattern }) => ({ mode, tool_pattern }))
+
 interface Below {
+  /** Rules of the local tier, which are tried before those of the project. */
+  readonly before: TierValues["rules"]
   readonly user: TierValues | undefined
   /** `sandbox` as the tiers below give it. */
   readonly sandbox: Map<string, unknown>
@@ -103,7 +111,7 @@ interface Below {
 const ofTier = (
   values: TierValues,
   tier: "project" | "local",
-  { sandbox, user }: Below
+  { before, sandbox, user }: Below
 ): { readonly definitions: ReadonlyArray<Definition>; readonly kept: TierValues } => {
   const definitions: Array<Definition> = []
   const kept = new Map(values.values)
@@ -156,8 +164,13 @@ const ofTier = (
       continue
     }
     if (key === "permissions") {
-      for (const { key: place, line, ...rule } of values.rules) {
-        if (rule.mode === "allow") definitions.push({ kind: "permission", tier, key: place, line, value: rule })
+      const local = tier === "project" ? before : []
+      for (const [at, { key: place, line, ...rule }] of values.rules.entries()) {
+        if (rule.mode !== "allow") continue
+        // What it allows also depends on what is denied and asked about before it.
+        const behind = restricting([...local, ...values.rules.slice(0, at)])
+        const value = behind.length === 0 ? rule : { ...rule, behind }
+        definitions.push({ kind: "permission", tier, key: place, line, value })
       }
       continue
     }
@@ -216,12 +229,13 @@ export const waiting = (tiers: ReadonlyArray<TierValues>): Waiting => {
   const sandbox = new Map<string, unknown>(
     [...membersOf(user?.values.get("sandbox"))].map(([key, entry]) => [key, plain(entry)])
   )
+  const before = tiers.find(({ tier }) => tier === "local")?.rules ?? []
   const definitions: Array<Definition> = []
   const kept = new Map<TierValues, TierValues>()
   for (const tier of ["project", "local"] as const) {
     for (const values of tiers) {
       if (values.tier !== tier) continue
-      const split = ofTier(values, tier, { user, sandbox })
+      const split = ofTier(values, tier, { before, user, sandbox })
       definitions.push(...split.definitions)
       kept.set(values, split.kept)
     }
@@ -305,8 +319,14 @@ export const definitionText = ({ key, kind, value }: Definition): string => {
     case "provider":
       return providerText(record(value))
     case "permission": {
-      const { reason, tool_pattern } = record(value)
-      return `allows ${plainText(tool_pattern)}${typeof reason === "string" ? ` (${reason})` : ""}`
+      const { behind, reason, tool_pattern } = record(value)
+      const before = Array.isArray(behind) ? behind.map(record) : []
+      return [
+        `allows ${plainText(tool_pattern)}${typeof reason === "string" ? ` (${reason})` : ""}`,
+        ...before.map((rule) =>
+          `but before it ${rule["mode"] === "deny" ? "denies" : "asks about"} ${plainText(rule["tool_pattern"])}`
+        )
+      ].join("\n")
     }
     case "sandbox":
       return `sets ${key} to ${json(value)}`

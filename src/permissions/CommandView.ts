@@ -7,7 +7,6 @@
 import {
   assignmentLike,
   baseName,
-  dangerous,
   floorOf,
   harmless,
   harmlessGit,
@@ -17,6 +16,7 @@ import {
   shellText,
   wrappers
 } from "./Programs.ts"
+import { assignedCommand, executed, hides, relinks, setsVariables } from "./Hiding.ts"
 import { reservedWords, type SimpleCommand } from "./ShellExpansions.ts"
 import { join, type ShellWord } from "./ShellWords.ts"
 
@@ -52,6 +52,8 @@ export interface CommandView extends View {
   readonly opaque: boolean
   /** The base name of the program that is run in the end. */
   readonly program: string
+  /** After it a path may lead elsewhere than before. */
+  readonly relinks: boolean
 }
 
 const maxWrappers = 32
@@ -136,10 +138,15 @@ const programsIn = (
     if (word.text.length > maxScript) continue
     const next = rest[at + 1]
     const after = next === undefined || next.known !== null ? null : plain(next.text)
-    if (word.known === null && /^[^\s;|&()`=]+$/.test(word.text)) found.push({ name: word.text, next: after })
+    // The value of an option may touch it.
+    const joined = floor === null ? "" : /^-[A-Za-z]([^\s-][^\s]*)/.exec(word.text)?.[1] ?? ""
+    for (let from = 0; from < Math.min(joined.length, 16); from++) {
+      found.push({ name: joined.slice(from), next: null })
+    }
+    if (word.known === null && /^[^\s;|&()`=]+$/.test(word.text)) found.push({ name: word.text.replace(/^!+/, ""), next: after })
     else {
       for (
-        const match of word.text.matchAll(/(?:^|[;|&(`\n=])\s*([^\s;|&()`'"=]+)(?=[\s;|&()`'"]|$)\s*([^\s;|&()`'"]*)/g)
+        const match of word.text.matchAll(/(?:^|[;|&(`\n=])[\s!]*([^\s;|&()`'"=]+)(?=[\s;|&()`'"]|$)\s*([^\s;|&()`'"]*)/g)
       ) {
         const last = match.index + match[0].length === word.text.length && match[2] === ""
         found.push({ name: match[1] ?? "", next: last ? after : plain(match[2]) })
@@ -172,7 +179,9 @@ export const view = (command: SimpleCommand): CommandView => {
     // Behind the keyword `time` the shell still knows its own words; another of them than `!` begins no simple command.
     const negated = name === "time" ? rest.findIndex((word) => !(word.bare && word.text === "!")) : 0
     const inner = negated < 0 ? rest : rest.slice(negated)
-    const sets = (word: ShellWord | undefined): boolean => word !== undefined && assignmentLike.test(word.text)
+    // To `env` every word with an equals sign is an assignment, whatever the name.
+    const sets = (word: ShellWord | undefined): boolean =>
+      word !== undefined && (name === "env" ? word.text.includes("=") : assignmentLike.test(word.text))
     if (!usual || sets(inner[0])) {
       const program = inner.findIndex((word) => !sets(word))
       if (name !== "time" || program < 0) break
@@ -204,13 +213,6 @@ export const view = (command: SimpleCommand): CommandView => {
     for (const suffix of suffixes(words)) maybe.push(suffix)
     for (let at = 1; at < Math.min(words.length, 40); at++) maybe.push(...withBase(words.slice(at)))
   }
-  if (program === "find" || program === "fd" || program === "fdfind") {
-    for (const [at, word] of words.entries()) {
-      if (dangerous[program]?.test(word.text) === true) {
-        maybe.push(join(words.slice(at + 1)), ...withBase(words.slice(at + 1)))
-      }
-    }
-  }
   const floor = left === 0
     ? "it is wrapped too often"
     : dynamic
@@ -219,6 +221,26 @@ export const view = (command: SimpleCommand): CommandView => {
     ? "it sets variables"
     : floorOf(program, words)
   const [assigned] = assignments
+  const programs: Array<MaybeProgram> = dynamic ? [] : [...programsIn(program, words, floor)]
+  const nested: Array<string> = [...lines]
+  const ownFloor = dynamic ? null : floorOf(program, words)
+  let hidden = dynamic || opaque || left === 0 || hides(program, words, ownFloor)
+  // A variable that runs what it holds.
+  for (const word of [...assignments, ...(setsVariables(program) ? words.slice(1) : [])]) {
+    const value = assignedCommand(word)
+    if (value === null) continue
+    hidden ||= value.opaque
+    programs.push(...programsIn("", [word, { ...word, text: value.text, known: null }], "it runs"))
+  }
+  const inner = /^(?:find|fd|fdfind)$/.test(program) ? executed(program, words) : []
+  hidden ||= inner === null
+  for (const each of inner ?? []) {
+    const seen = view({ assignments: [], words: each, start: command.start })
+    maybe.push({ text: seen.text, known: seen.known }, ...seen.same, ...seen.maybe)
+    programs.push(...seen.programs)
+    nested.push(...seen.lines)
+    hidden ||= seen.opaque
+  }
   return {
     ...whole,
     start: command.start,
@@ -226,9 +248,10 @@ export const view = (command: SimpleCommand): CommandView => {
     floor,
     same,
     maybe,
-    programs: dynamic ? [] : programsIn(program, words, floor),
-    lines,
-    opaque: dynamic || opaque || left === 0,
-    program
+    programs,
+    lines: nested,
+    opaque: hidden,
+    program,
+    relinks: relinks(program, words)
   }
 }

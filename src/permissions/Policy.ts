@@ -6,6 +6,7 @@
 import type { PermissionMode, Verdict } from "../domain/Permission.ts"
 import type { CommandView, MaybeProgram, View } from "./CommandView.ts"
 import { type CompiledRule, compileRule, RuleList, splitPattern, type TieredRule } from "./RuleList.ts"
+import type { Redirection } from "./ShellExpansions.ts"
 import { analyse, isPlainCommand, pathSubject, type ShellLine, type ShellSource } from "./Shell.ts"
 
 export { isPlainCommand, splitPattern, type TieredRule }
@@ -155,12 +156,29 @@ const rawLine = ({ line }: ShellLine): RawLine => {
 const byRule = (rule: CompiledRule): string =>
   `it may come to what the rule ${JSON.stringify(rule.rule.tool_pattern)} denies`
 
+/** The tools that change files: a redirection does what a deny of any of them forbids. */
+const changers: ReadonlyArray<string> = ["write", "edit", "apply_patch"]
+
+/** A deny of some file that whatever is not understood may write to. */
+const fileDeny = (list: RuleList): CompiledRule | null => {
+  for (const name of changers) {
+    const rules = list.for(name)
+    const found = rules.denies[0] ?? (rules.always?.rule.mode === "deny" ? rules.always : null)
+    if (found !== null) return found
+  }
+  return null
+}
+
 /** One simple command against one list: first match, with everything that a deny looks at. */
 const judgeCommand = (list: RuleList, raw: RawLine, command: CommandView): Part => {
   const rules = list.for("bash")
   const { text } = command
+  const file = command.opaque ? fileDeny(list) : null
   if (rules.subjects.length === 0) {
     const verdict = rules.always === null ? none : verdictOf(rules.always)
+    if (file !== null && verdict.mode !== "deny") {
+      return asked("command", text, verdict, byRule(file), { unsure: true, grantable: false })
+    }
     return asPart("command", text, verdict, { grantable: command.name !== null && command.known === null })
   }
   const sure = distinct([command, ...command.same], [])
@@ -173,7 +191,7 @@ const judgeCommand = (list: RuleList, raw: RawLine, command: CommandView): Part 
       [...sure.map((seen) => seen.text), ...maybe.map((seen) => seen.text), ...raw.texts],
       rules.denies.length === 0 ? [] : command.programs.map(({ name }) => name)
     )
-  let hidden: CompiledRule | null = null
+  let hidden: CompiledRule | null = file
   let decided: CompiledRule | null = null
   for (const rule of candidates) {
     const { mode } = rule.rule
@@ -231,6 +249,7 @@ const judgeWhole = (list: RuleList, line: ShellLine, problem: string): Part => {
   }
   const bySubject = decided !== null
   if (rules.always?.rule.mode === "deny") hidden ??= rules.always
+  hidden ??= fileDeny(list)
   decided ??= rules.always
   const verdict = decided === null ? none : verdictOf(decided)
   if (verdict.mode === "deny") return asPart("line", text, verdict, more)
@@ -240,22 +259,30 @@ const judgeWhole = (list: RuleList, line: ShellLine, problem: string): Part => {
   return asPart("line", text, verdict, verdict.mode === "allow" ? more : { ...more, why })
 }
 
-const judgeWrite = (list: RuleList, subject: string | null, text: string): Part => {
+const judgeWrite = (list: RuleList, subject: string | null, { nested, text }: Redirection): Part => {
   const rules = list.for("write")
   if (subject !== null) {
     const first = rules.first(subject)
-    return asPart("write", subject, first === null ? none : verdictOf(first))
+    const verdict = first === null ? none : verdictOf(first)
+    const other = changers.flatMap((name) => {
+      const found = list.for(name).first(subject)
+      return found?.rule.mode === "deny" ? [found] : []
+    })[0]
+    // Whether the text runs is for the command to say that is given it; another tool's rule names the file all the same.
+    return other === undefined || (verdict.mode === "deny" && nested !== true)
+      ? asPart("write", subject, verdict)
+      : asPart("write", subject, none, { why: byRule(other), unsure: true, grantable: false })
   }
-  // Only a rule for every file speaks about a file that is not known.
-  const [hidden] = rules.denies
+  const hidden = fileDeny(list)
   const verdict = rules.always === null ? none : verdictOf(rules.always)
   if (verdict.mode === "deny") return asPart("write", text, verdict, { grantable: false })
   const why = "the file is not known before the line runs"
-  return hidden === undefined
+  // Only a rule for every file speaks about a file that is not known.
+  return hidden === null
     ? verdict.mode === "allow"
       ? asPart("write", text, verdict, { grantable: false })
       : asPart("write", text, verdict, { grantable: false, why })
-    : asked("write", text, verdict, why, { grantable: false, unsure: true })
+    : asked("write", text, verdict, `${why}; ${byRule(hidden)}`, { grantable: false, unsure: true })
 }
 
 const combined = (parts: readonly [Part, ...ReadonlyArray<Part>]): PolicyVerdict => {
@@ -274,9 +301,10 @@ const judgeLine = (list: RuleList, line: ShellLine, resolve: ResolvePath): Polic
   const whole = line.problem === null ? [] : [judgeWhole(list, line, line.problem)]
   const raw = rawLine(line)
   const commands = line.commands.map((command) => ({ start: command.start, part: judgeCommand(list, raw, command) }))
-  const writes = line.writes.map(({ path, start, text }) => {
-    const known = path === null || (line.moves && !path.startsWith("/")) ? null : resolve(path)
-    return { start, part: judgeWrite(list, known, text) }
+  const writes = line.writes.map((write) => {
+    const { path, start } = write
+    const known = path === null || line.relinks || (line.moves && !path.startsWith("/")) ? null : resolve(path)
+    return { start, part: judgeWrite(list, known, write) }
   })
   const [first, ...rest] = [
     ...whole,

@@ -4,13 +4,17 @@
  *
  * @since 0.1.0
  */
+import { sedIsQuiet } from "./SedScript.ts"
 import type { ShellWord } from "./ShellWords.ts"
 
 const set = (names: string): ReadonlySet<string> => new Set(names.split(" "))
 
-const shells = set("sh bash dash zsh ksh mksh ash fish csh tcsh rbash")
+/** @since 0.1.0 @category constants */
+export const shells = set("sh bash dash zsh ksh mksh ash fish csh tcsh rbash")
+/** Shells that read text by other rules than bash. */
+const otherShells = set("zsh fish csh tcsh")
 const alwaysAsk = set(
-  "eval source . exec trap alias xargs ssh sudo su doas runuser pkexec builtin coproc enable chroot setsid unshare nsenter " +
+  "eval source . exec trap alias fc xargs ssh sudo su doas runuser pkexec builtin coproc enable chroot setsid unshare nsenter " +
     "bwrap watch parallel ionice chrt taskset strace ltrace gdb script busybox toybox systemd-run start-stop-daemon " +
     "dbus-run-session xvfb-run flatpak-spawn osascript flock setpriv prlimit setarch linux32 linux64 fakeroot chronic ifne at batch unbuffer expect ssh-agent firejail " +
     "proot numactl cpulimit cgexec catchsegv valgrind perf tini dumb-init"
@@ -31,6 +35,8 @@ export const harmless = set(
 export const harmlessGit = set(
   "log show diff status grep add commit branch tag checkout switch restore blame rev-parse ls-files mv rm stash describe shortlog"
 )
+/** The program that loads programs. */
+const loader = /^ld(?:-(?:linux|musl)[\w.-]*|\.so[\w.]*)$/
 /** They run what their input says. */
 const readers = set("parallel at batch")
 /** Files that are what a program reads anyway. */
@@ -38,7 +44,7 @@ const ownInput = /^(?:-|\/dev\/stdin|\/dev\/fd\/\d+|\/proc\/(?:self|thread-self|
 /** Interpreter to its options that take program text. */
 const inline: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^(?:python|pypy|ipython)[\d.]*$/, /^-[A-Za-z]*c/],
-  [/^perl[\d.]*$/, /^-[A-Za-z0-9]*[eE]/],
+  [/^perl[\d.]*$/, /^-[A-Za-z0-9]*[eEMmdI]/],
   [/^ruby[\d.]*$/, /^-[A-Za-z]*e/],
   [/^(?:node|nodejs)$/, /^(?:-[a-z]*[ep]|--eval|--print|--import|--require|-r|--loader|--experimental-loader)(?:=|$)/],
   [/^bun$/, /^(?:-e|-p|--eval|--print|--preload|-r)(?:=|$)/],
@@ -47,7 +53,8 @@ const inline: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^(?:Rscript|R|julia|elixir|erl|ghc|scala|groovy|tclsh|jshell)$/, /^(?:-e|-E|--eval|-eval|-p)/],
   [/^(?:pwsh|powershell)$/, /^-(?:c|command|e|enc|encodedcommand)/i]
 ]
-const interpreters =
+/** @since 0.1.0 @category constants */
+export const interpreters =
   /^(?:(?:python|pypy|ipython|perl|ruby|php|lua)[\d.]*|node|nodejs|luajit|Rscript|julia|elixir|tclsh|pwsh)$/
 
 /** Options by which an ordinary program runs another one. @since 0.1.0 @category constants */
@@ -56,7 +63,7 @@ export const dangerous: Readonly<Record<string, RegExp>> = {
   fd: /^(?:-[a-zA-Z]*[xX]|--exec|--exec-batch)(?:=|$)/,
   fdfind: /^(?:-[a-zA-Z]*[xX]|--exec|--exec-batch)(?:=|$)/,
   rg: /^--(?:pre|hostname-bin)(?:=|$)/,
-  git: /^(?:-c|--config-env|--tool)(?:=|$)|^-c.|^--(?:config-|exe|upl|rece|ext-|extc|op)|^-[^-SGmFCBMsbL=\s]*[xO]/,
+  git: /^(?:-c|--tool)(?:=|$)|^-c.|^ext::|^--(?:conf|exe|upl|rece|ext-|extc|op)|^-[^-SGmFCBMsbL=\s]*[xO]/,
   tar:
     /^(?:--to-command|--checkpoint-action|--use-compress-program|--rsh-command|--info-script|--new-volume-script)(?:=|$)|^--(?:to|checkpoint-|us|rs|inf|new)|^-[A-Za-z]*[IF]/,
   rsync: /^(?:-[a-zA-Z]*e|--rsh|--rsync-path)(?:=|$)|^-e.|^--rs/,
@@ -77,13 +84,17 @@ export const dangerous: Readonly<Record<string, RegExp>> = {
   readarray: /^-[a-z]*C/,
   hash: /^-[a-z]*p/,
   bind: /^-[a-z]*x/,
-  complete: /^-[a-z]*[CF]/,
-  compgen: /^-[a-z]*[CF]/,
+  complete: /^-[a-z]*[CFW]/,
+  compgen: /^-[a-z]*[CFW]/,
+  jobs: /^-[a-z]*x/,
+  history: /^-[a-z]*[anprsw]/,
+  npx: /^(?:-c|--call)/,
+  wget: /^-e|^--(?:use-a|exec|conf)/,
   make: /^--eval|^SHELL[:+?]?=/,
   gcc: /^(?:-wrapper|-fplugin|-B)/,
   go: /^-(?:exec|toolexec)(?:=|$)/,
   cargo: /^--config(?:=|$)/,
-  npm: /^--(?:script-shell|node-options)(?:=|$)/,
+  npm: /^--(?:script-shell|node-options|call)(?:=|$)|^-c$/,
   docker: /^--entrypoint/,
   sqlite3: /^\.(?:shell|system)|^-cmd$/,
   dpkg: /^--(?:pre-invoke|post-invoke)/,
@@ -91,10 +102,11 @@ export const dangerous: Readonly<Record<string, RegExp>> = {
   "apt-get": /^-o/,
   tcpdump: /^-[a-z]*z/,
   awk: /system|\||getline|>|@|^-[a-z]*[fiEl]|^--(?:file|exec|include|load)/,
-  sed:
-    /(?:^|[;{}\n])[ ]?(?:\d+|\$|\/[^/]*\/)?(?:,(?:\d+|\$|\/[^/]*\/))?[ ]?!?[ ]?[ewW](?:\s|$)|s([^\w\s\\])(?:(?!\1)[^\\]|\\[\s\S])*\1(?:(?!\1)[^\\]|\\[\s\S])*\1[gpiImM0-9]*[ew]|^-[a-zA-Z]*f|^--file/
+  // Its script is read by itself.
+  sed: /(?!)/
 }
-const sameAs: Readonly<Record<string, string>> = {
+/** @since 0.1.0 @category constants */
+export const sameAs: Readonly<Record<string, string>> = {
   gawk: "awk",
   mawk: "awk",
   nawk: "awk",
@@ -192,6 +204,30 @@ const readsInput = (rest: ReadonlyArray<ShellWord>): boolean => {
     text.startsWith("<(")
 }
 
+const simpleText = /^[\w@%+=:,./^ -]*$/
+
+/** The text behind `-c` of a shell; null = it is given none, `unknown` = its options are not all known. */
+const givenText = (rest: ReadonlyArray<ShellWord>): ShellWord | "unknown" | null => {
+  const clusters = rest.some((word) => /^-[A-Za-z]*c/.test(word.text))
+  let command = false
+  for (let at = 0; at < rest.length; at++) {
+    const word = rest[at]
+    if (word === undefined) break
+    const { known, text } = word
+    if (text === "--" || text === "-") return command ? rest[at + 1] ?? null : null
+    if (known !== null && !command && (known === "" || /^[-+]/.test(known))) return clusters ? "unknown" : null
+    if (!/^[-+]./.test(text)) return command ? word : null
+    if (text.startsWith("--")) {
+      if (/^--(?:norc|noprofile|posix|login|verbose|restricted)$/.test(text)) continue
+      return clusters ? "unknown" : null
+    }
+    if (known !== null || !/^[-+][abcefhiklmnprstuvxBCEHPTDoO]+$/.test(text)) return clusters ? "unknown" : null
+    if (text.startsWith("-") && text.includes("c")) command = true
+    at += text.replaceAll(/[^oO]/g, "").length
+  }
+  return command ? "unknown" : null
+}
+
 /** Lines of shell text among the words; opaque = there is one that is not known. @since 0.1.0 @category combinators */
 export const shellText = (
   program: string,
@@ -202,15 +238,23 @@ export const shellText = (
       ? { lines: [], opaque: chosen.length > 0 }
       : { lines: [chosen.map((word) => word.text).join(" ")], opaque: false }
   const rest = words.slice(1)
-  if (program === "eval") return textOf(rest)
-  if (program === "trap") return textOf(rest.filter((word) => !word.text.startsWith("-")).slice(0, 1))
+  const operands = (words: ReadonlyArray<ShellWord>) => words[0]?.text === "--" ? words.slice(1) : words
+  if (program === "eval") return textOf(operands(rest))
+  if (program === "trap") {
+    const options = rest.findIndex((word) => word.text === "--" || !/^-[lp]+$/.test(word.text))
+    return textOf(options < 0 ? [] : operands(rest.slice(options)).slice(0, 1))
+  }
   if (program === "alias") {
     const values = rest.map((word) => word.text.slice(word.text.indexOf("=") + 1))
     return { lines: values, opaque: rest.some((word) => word.known !== null) }
   }
   if (shells.has(program)) {
-    const flag = rest.findIndex((word) => /^-[A-Za-z]*c/.test(word.text) && /^-[A-Za-z]+$/.test(word.text))
-    if (flag >= 0) return textOf(rest.slice(flag + 1).filter((word) => !/^[-+]/.test(word.text)).slice(0, 1))
+    const given = givenText(rest)
+    if (given !== null) {
+      if (given === "unknown") return { lines: [], opaque: true }
+      const read = textOf([given])
+      return otherShells.has(program) && !simpleText.test(given.text) ? { lines: [], opaque: true } : read
+    }
     // Without a script it reads commands from its input.
     return { lines: [], opaque: readsInput(rest) && !rest.some((word) => /^--(?:version|help)$/.test(word.text)) }
   }
@@ -230,30 +274,26 @@ export const shellText = (
         ? [{ ...next, text: rest.slice(index + 1).map((other) => other.text).join(" ") }]
         : []
     })
-    return textOf(split.slice(0, 1))
+    // Its own rules for quotes and escapes are not those of a shell.
+    return split.some((word) => !simpleText.test(word.text)) ? { lines: [], opaque: true } : textOf(split.slice(0, 1))
   }
   return { lines: [], opaque: false }
 }
 
-/** An address, any number of them, then a command that runs or writes. */
-const sedRuns = /(?:^|[;{}\n])(?:[\d$~+,! \tIM]|\/(?:[^/\\]|\\[\s\S])*\/|\\([^\n])(?:(?!\1)[^\\]|\\[\s\S])*\1)*[ewW]/
+/** Settings of git that neither run anything nor name a file. */
+const quietGitSetting =
+  /^(?:user|author|committer|color|column|advice|status|tag|branch|push|pull|fetch|merge|rebase|log|blame|init)\.(?:[\w-]+)$|^core\.(?:autocrlf|eol|filemode|quotepath|ignorecase|abbrev)$|^commit\.gpgsign$/i
 
-const sedScripts = (rest: ReadonlyArray<ShellWord>): ReadonlyArray<string> => {
-  const scripts: Array<string> = []
-  const operands: Array<string> = []
-  for (const [at, { text }] of rest.entries()) {
-    const joined = /^(?:-[nErsuz]*e|--e[a-z]*=)([\s\S]*)$/.exec(text)?.[1]
-    if (joined !== undefined && joined !== "") scripts.push(joined)
-    else if (joined === "" || /^--e[a-z]*$/.test(text)) scripts.push(rest[at + 1]?.text ?? "")
-    else if (!text.startsWith("-")) operands.push(text)
-  }
-  return scripts.length > 0 ? scripts : operands.slice(0, 1)
+const gitRuns = (texts: ReadonlyArray<string>): boolean => {
+  const has = (...names: ReadonlyArray<string>): boolean => names.some((name) => texts.includes(name))
+  if (has("filter-branch", "difftool", "mergetool", "for-each-repo", "instaweb")) return true
+  if ((has("bisect") && has("run")) || (has("submodule") && has("foreach")) || (has("hook") && has("run"))) return true
+  if (has("clone") && texts.some((text) => text.startsWith("-u"))) return true
+  const config = texts.indexOf("config")
+  if (config < 0 || texts.slice(0, config).some((text) => !text.startsWith("-") && text === "commit")) return false
+  const operands = texts.slice(config + 1).filter((text) => !text.startsWith("-") && text !== "set" && text !== "get")
+  return operands.length > 1 && !quietGitSetting.test(operands[0] ?? "")
 }
-
-const gitRuns = (texts: ReadonlyArray<string>, first: string | undefined, others: ReadonlyArray<string>): boolean =>
-  first === "filter-branch" || first === "difftool" || first === "mergetool" ||
-  (texts.includes("bisect") && texts.includes("run")) || (texts.includes("submodule") && texts.includes("foreach")) ||
-  (first === "for-each-repo" && others.length > 0)
 
 /** What xargs appends or puts in place may be a command of its own. */
 const xargsRunsAnything = (words: ReadonlyArray<ShellWord>): boolean => {
@@ -282,10 +322,18 @@ const xargsRunsAnything = (words: ReadonlyArray<ShellWord>): boolean => {
     (replaced !== null && command.text.includes(replaced))
 }
 
+/** It takes a command among its words, or text that is one. @since 0.1.0 @category combinators */
+export const takesCommands = (program: string): boolean =>
+  alwaysAsk.has(program) || runners.has(program) || wrappers.has(program) || loader.test(program)
+
+/** An interpreter that takes program text as an option. @since 0.1.0 @category combinators */
+export const isInline = (program: string): boolean =>
+  program === "deno" || inline.some(([names]) => names.test(program))
+
 /** Why no broad rule allows the command; null = any may. @since 0.1.0 @category combinators */
 export const floorOf = (program: string, words: ReadonlyArray<ShellWord>): string | null => {
   const rest = words.slice(1)
-  if (alwaysAsk.has(program)) return `${program} runs other commands`
+  if (alwaysAsk.has(program) || loader.test(program)) return `${program} runs other commands`
   if (shells.has(program)) {
     const script = scriptOf(rest)
     const flags = script < 0 ? rest : rest.slice(0, script)
@@ -309,18 +357,24 @@ export const floorOf = (program: string, words: ReadonlyArray<ShellWord>): strin
     if (!named && !informs) return `${program} runs what it reads`
   }
   if (program === "env") {
-    return rest.some((word) => assignmentLike.test(word.text))
+    return rest.some((word) => word.text.includes("="))
       ? "env sets variables for what it runs"
-      : rest.some((word) => word.text.startsWith("-") || word.known !== null)
+      : rest.length > 0
       ? "env runs other commands"
       : null
   }
+  if (wrappers.has(program)) {
+    return rest.length === 0 || (program === "command" && /^-p?[vV]/.test(rest[0]?.text ?? "")) ||
+        (rest.length === 1 && /^--(?:version|help)$/.test(rest[0]?.text ?? ""))
+      ? null
+      : `${program} runs other commands, with options that are not known here`
+  }
   const known = sameAs[program] ?? program
-  const [first, ...others] = rest.map((word) => word.text)
+  const [first] = rest.map((word) => word.text)
   if (
     (known === "tar" && /^[A-Za-z]*[IF]/.test(first ?? "")) ||
-    (known === "sed" && sedScripts(rest).some((script) => sedRuns.test(script))) ||
-    (known === "git" && gitRuns(rest.map((word) => word.text), first, others))
+    (known === "sed" && !sedIsQuiet(rest)) ||
+    (known === "git" && gitRuns(rest.map((word) => word.text)))
   ) return `${program} may run other commands with these arguments`
   const options = dangerous[known]
   const found = options === undefined

@@ -23,6 +23,8 @@ export interface ShellLine {
   readonly sealed: boolean
   /** A command may change the directory, so that relative paths of redirections are not known. */
   readonly moves: boolean
+  /** A command may make links or move files, so that no path of a redirection is known. */
+  readonly relinks: boolean
 }
 
 /** What reads lines: the grammar, why there is none, or (absent) plain commands only. @since 0.1.0 @category models */
@@ -42,43 +44,62 @@ export const isPlainCommand = (line: string): boolean => plainLine.test(line)
 const maxNested = 4
 const movers: ReadonlySet<string> = new Set(["cd", "pushd", "popd", "eval", "source", ".", "builtin", "dirs"])
 
-const withNested = (command: CommandView, parse: ShellParser, depth: number): readonly [CommandView, boolean] => {
-  if (command.lines.length === 0) return [command, false]
-  if (depth >= maxNested) return [{ ...command, opaque: true }, true]
+/** What a command runs as text of its own, read in turn. */
+interface Nested {
+  readonly command: CommandView
+  readonly writes: ReadonlyArray<Redirection>
+  readonly moves: boolean
+  readonly relinks: boolean
+}
+
+const withNested = (command: CommandView, parse: ShellParser, depth: number): Nested => {
+  if (command.lines.length === 0) return { command, writes: [], moves: false, relinks: command.relinks }
+  if (depth >= maxNested) return { command: { ...command, opaque: true }, writes: [], moves: true, relinks: true }
   const maybe: Array<View> = [...command.maybe]
   const programs: Array<MaybeProgram> = [...command.programs]
-  let opaque = command.opaque
+  const writes: Array<Redirection> = []
+  let { opaque, relinks } = command
   let moves = false
   for (const line of command.lines) {
     maybe.push({ text: line.trim(), known: null })
     const inner = analyseWith(line, parse, depth + 1)
     opaque ||= inner.problem !== null
     moves ||= inner.moves
+    relinks ||= inner.relinks
+    writes.push(...inner.writes.map((write) => ({ ...write, start: command.start, nested: true })))
     for (const each of inner.commands) {
       maybe.push({ text: each.text, known: each.known }, ...each.same, ...each.maybe)
       programs.push(...each.programs)
+      // The words behind the name of an alias follow its text.
+      if (command.program === "alias" && each.program !== "") programs.push({ name: each.program, next: null })
       opaque ||= each.opaque
     }
   }
-  return [{ ...command, maybe, programs, opaque }, moves]
+  return { command: { ...command, maybe, programs, opaque }, writes, moves, relinks }
 }
 
 const analyseWith = (line: string, parse: ShellParser, depth: number): ShellLine => {
   const { commands, problems, writes } = read(line, parse)
+  const all = [...writes]
   let moves = false
-  const views = commands.map((command) => {
-    const [seen, inner] = withNested(view(command), parse, depth)
-    moves ||= inner || seen.name === null || movers.has(seen.program)
-    return seen
+  let relinks = false
+  const views = commands.map((simple) => {
+    const nested = withNested(view(simple), parse, depth)
+    const { command } = nested
+    all.push(...nested.writes)
+    moves ||= nested.moves || command.name === null || movers.has(command.program)
+    relinks ||= nested.relinks
+    return command
   })
   const [problem] = problems
   return {
     line,
     commands: views,
-    writes,
+    writes: all,
     problem: problem ?? (views.length === 0 && writes.length === 0 ? "there is no command in it" : null),
     sealed: false,
-    moves
+    moves,
+    relinks
   }
 }
 
@@ -88,7 +109,8 @@ const unread = (line: string, problem: string, sealed: boolean): ShellLine => ({
   writes: [],
   problem,
   sealed,
-  moves: false
+  moves: false,
+  relinks: false
 })
 
 const plainView = (line: string): CommandView =>
@@ -113,7 +135,7 @@ export const analyse = (line: string, shell: ShellSource): ShellLine => {
   const only = plainView(text)
   return only.floor !== null || only.same.length > (only.text.includes("/") ? 1 : 0)
     ? unread(line, `${only.program} may run other commands`, false)
-    : { line, commands: [only], writes: [], problem: null, sealed: false, moves: false }
+    : { line, commands: [only], writes: [], problem: null, sealed: false, moves: false, relinks: false }
 }
 
 /**

@@ -20,6 +20,8 @@ export interface Redirection {
   readonly path: string | null
   readonly text: string
   readonly start: number
+  /** It stands in text that a command of the line is given to run. */
+  readonly nested?: boolean
 }
 
 /** Words that only the shell itself understands where a command is expected. @since 0.1.0 @category constants */
