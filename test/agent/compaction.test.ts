@@ -62,7 +62,7 @@ const summaryText = (request: Request | undefined): string => {
   return found === undefined ? "" : textOf(found)
 }
 
-const run = <A>(world: World, program: Effect.Effect<A, unknown, Agent | SessionStore>) =>
+const run = <A, E>(world: World, program: Effect.Effect<A, E, Agent | SessionStore>) =>
   Effect.provide(program, agentLayer(world))
 
 describe("before a request (5.1)", () => {
@@ -534,7 +534,11 @@ describe("hours of work", () => {
         const store = yield* SessionStore
         const session_id = events[0]?.session_id ?? ""
         const entries = yield* store.entries(session_id)
-        assert.strictEqual(entries.filter(({ key }) => /^tool:/.test(key)).length, rounds - 1, "the record is whole")
+        assert.strictEqual(
+          entries.filter(({ key }) => key.startsWith("tool:")).length,
+          rounds - 1,
+          "the record is whole"
+        )
         const history = yield* store.history(session_id)
         const summary: Message | undefined = history.find(({ kind }) => kind === "summary")
         const facts = summary === undefined ? Facts.none : Facts.ofSummary(summary)

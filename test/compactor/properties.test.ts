@@ -181,10 +181,11 @@ describe("the official SDKs", () => {
     ]
     const { messages, summary_at } = compact(history, { max_tokens: 400, reserve_recent: 2 }, writes("in short"))
     assert.strictEqual(summary_at, 1)
+    const bodyOf = (name: keyof typeof protocols) => protocols[name].encodeRequest(input({ messages })).body
     // The encoders give plain JSON; the SDKs' own types say what they send, member by member.
-    const a: MessageCreateParams = protocols.anthropic.encodeRequest(input({ messages })).body as never
-    const c: ChatCompletionCreateParams = protocols.chat.encodeRequest(input({ messages })).body as never
-    const r: ResponseCreateParams = protocols.responses.encodeRequest(input({ messages })).body as never
+    const a = bodyOf("anthropic") as unknown as MessageCreateParams
+    const c = bodyOf("chat") as unknown as ChatCompletionCreateParams
+    const r = bodyOf("responses") as unknown as ResponseCreateParams
     assert.deepStrictEqual(a.messages.map(({ role }) => role), ["user", "assistant", "user", "assistant", "user"])
     assert.deepStrictEqual(
       c.messages.map(({ role }) => role),

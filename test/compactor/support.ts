@@ -78,10 +78,6 @@ const step = FastCheck.oneof(
   { weight: 1, arbitrary: FastCheck.record({ kind: FastCheck.constant("summary" as const), text: words }) }
 )
 
-export interface History {
-  readonly messages: ReadonlyArray<Message>
-}
-
 /** Histories as the loop and its interruptions leave them: legal but for calls without a result. */
 export const histories: FastCheck.Arbitrary<ReadonlyArray<Message>> = FastCheck.record({
   system: FastCheck.boolean(),
