@@ -23,6 +23,9 @@ interface Run {
   readonly text: string
 }
 
+/** A scenario alone takes a second; all of them at once on a busy machine take longer. */
+const scenarioMillis = 60_000
+
 /** The client's command is relative to the project; suites split it at blanks. */
 const command = mcpConformanceClient.replace("test/conformance", path.join(root, "test/conformance"))
 
@@ -32,7 +35,7 @@ const run = (version: string, node: string, args: ReadonlyArray<string>): Promis
   return new Promise((resolve) =>
     execFile(
       node,
-      [suite, "client", "--command", command, ...args],
+      [suite, "client", "--command", command, "--timeout", String(scenarioMillis), ...args],
       { cwd, maxBuffer: 64 * 1024 * 1024 },
       (error, stdout, stderr) => {
         fs.rmSync(cwd, { recursive: true, force: true })
