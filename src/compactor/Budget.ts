@@ -29,11 +29,24 @@ const looksLikeJson = (text: string): boolean => {
   return (open === 0x7b || open === 0x5b) && (close === 0x7d || close === 0x5d)
 }
 
+/** Where the first code unit beyond ASCII may stand, at most seven before it; the length where there is none. */
+const asciiUntil = (text: string): number => {
+  const whole = text.length - (text.length % 8)
+  let i = 0
+  for (; i < whole; i += 8) {
+    // eight at a time: nearly all that is weighed is ASCII
+    const all = text.charCodeAt(i) | text.charCodeAt(i + 1) | text.charCodeAt(i + 2) | text.charCodeAt(i + 3) |
+      text.charCodeAt(i + 4) | text.charCodeAt(i + 5) | text.charCodeAt(i + 6) | text.charCodeAt(i + 7)
+    if (all >= 0x80) return i
+  }
+  return i
+}
+
 const hundredthsFrom = (text: string): number => {
   let basic = 0
   let astral = 0
   const length = text.length
-  for (let i = 0; i < length; i++) {
+  for (let i = asciiUntil(text); i < length; i++) {
     const code = text.charCodeAt(i)
     if (code < 0x80) continue
     if (code >= 0xd800 && code <= 0xdbff && i + 1 < length) {

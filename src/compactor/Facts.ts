@@ -44,6 +44,10 @@ const json = (value: string): unknown => {
 const field = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined
 
+/** Calls that facts are made of; of those that stay only the list of tasks. */
+const telling: ReadonlySet<string> = new Set(["todo", "read", "write", "edit", "apply_patch"])
+const latest: ReadonlySet<string> = new Set(["todo"])
+
 const patched = (patch: string): ReadonlyArray<string> =>
   [...patch.matchAll(/^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |\+\+\+ b\/)(.+)$/gm)]
     .map(([, path]) => (path ?? "").trim())
@@ -135,7 +139,7 @@ export const collect = (messages: ReadonlyArray<Message>, middle: ReadonlyArray<
     if (message.role !== "assistant") return
     for (const call of toolCallsOf(message)) {
       if (failed.has(`${index}:${call.id}`)) continue
-      if (!inside && call.name !== "todo") continue
+      if (!(inside ? telling : latest).has(call.name)) continue
       const input = json(call.arguments)
       const path = field(input, "path")
       switch (call.name) {
