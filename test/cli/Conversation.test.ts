@@ -141,6 +141,18 @@ describe("the conversation", () => {
       assert.include(out, "/sessions")
     }))
 
+  it.effect("/compact [FOCUS] compacts the session that is on; before the first message there is none (5.1)", () =>
+    Effect.gen(function*() {
+      const { code, on, out } = yield* talk(["/compact", "a", "/compact  the parser ", "b"])
+      assert.strictEqual(code, 0)
+      assert.include(out, "there is nothing to compact yet")
+      assert.deepEqual(on.inputs.map(({ compact, prompt, session_id }) => [prompt, session_id, compact]), [
+        ["a", undefined, undefined],
+        ["", "ses_1", { focus: "the parser" }],
+        ["b", "ses_1", undefined]
+      ])
+    }))
+
   it.effect("Ctrl-C twice leaves; once does not", () =>
     Effect.gen(function*() {
       const { code, on } = yield* talk([interrupt, "a", interrupt, interrupt, "never"])
