@@ -6,6 +6,7 @@
 import type { PermissionMode, PermissionRule } from "../domain/Permission.ts"
 import type { Check } from "./Check.ts"
 import type * as Document from "./Document.ts"
+import { patternProblem, shadowed } from "./RulePatterns.ts"
 import { quote, typeName } from "./Words.ts"
 
 /**
@@ -143,16 +144,57 @@ const counts = (check: Check, rule: LocatedRule, node: Document.Node): boolean =
   return false
 }
 
+/** A pattern that is none is rejected, one that never matches is told of. @since 0.1.0 @category decoding */
+export const checkPattern = (check: Check, pattern: string, key: string, offset: number | null): boolean => {
+  const problem = patternProblem(pattern)
+  if (problem === null) return true
+  const error = problem.severity === "error"
+  check.report(
+    problem.severity,
+    error ? "invalid_value" : "rule_never_matches",
+    key,
+    offset,
+    `the rule ${quote(pattern)} ${problem.message}`
+  )
+  return !error
+}
+
+interface Placed {
+  readonly rule: LocatedRule
+  readonly offset: number
+}
+
 /** The value of `permissions`; rejected rules are left out. @since 0.1.0 @category decoding */
 export const checkRules = (check: Check, node: Document.Node): ReadonlyArray<LocatedRule> => {
+  const placed = placedRules(check, node)
+  for (const [at, above] of shadowed(placed.map(({ rule }) => rule))) {
+    const [below, before] = [placed[at], placed[above]]
+    if (below === undefined || before === undefined) continue
+    check.report(
+      "warning",
+      "rule_shadowed",
+      below.rule.key,
+      below.offset,
+      `the rule ${quote(below.rule.tool_pattern)} never decides: ${
+        quote(before.rule.tool_pattern)
+      } (${before.rule.mode}${
+        before.rule.line === null ? "" : `, line ${before.rule.line}`
+      }) stands before it and matches the same calls; put the ${below.rule.mode} before it`
+    )
+  }
+  return placed.map(({ rule }) => rule)
+}
+
+const placedRules = (check: Check, node: Document.Node): ReadonlyArray<Placed> => {
   const path = "permissions"
   if (node.type === "null") return []
   if (node.type === "object") {
-    return check.members(node, [], `${path}.`).flatMap(({ key, value }) => {
+    return check.members(node, [], `${path}.`).flatMap(({ key, key_offset, value }) => {
       const mode = modeOf(check, value, `${path}.${key}`)
-      if (mode === undefined) return []
+      const sound = checkPattern(check, key, `${path}.${key}`, key_offset)
+      if (mode === undefined || !sound) return []
       const rule: LocatedRule = { tool_pattern: key, mode, key: `${path}.${key}`, line: check.line(value) }
-      return counts(check, rule, value) ? [rule] : []
+      return counts(check, rule, value) ? [{ rule, offset: key_offset }] : []
     })
   }
   if (node.type !== "array") {
@@ -167,6 +209,7 @@ export const checkRules = (check: Check, node: Document.Node): ReadonlyArray<Loc
   }
   return node.items.flatMap((item, index) => {
     const rule = ruleOf(check, item, `${path}.${index}`)
-    return rule === undefined || !counts(check, rule, item) ? [] : [rule]
+    if (rule === undefined || !checkPattern(check, rule.tool_pattern, rule.key, item.offset)) return []
+    return counts(check, rule, item) ? [{ rule, offset: item.offset }] : []
   })
 }

@@ -9,7 +9,7 @@ import { type EnvironmentService, variable } from "../platform/Environment.ts"
 import { Check, type FoundIssue, type Issue, nowhere, type Tier } from "./Check.ts"
 import type { CheckedRoot, Entry } from "./Checked.ts"
 import * as Document from "./Document.ts"
-import type { LocatedRule } from "./RuleCheck.ts"
+import { checkPattern, type LocatedRule } from "./RuleCheck.ts"
 
 /** A value of one tier and its place. @since 0.1.0 @category models */
 export interface Source {
@@ -118,15 +118,20 @@ export const fromFlags = (
   }
 ): TierValues => {
   const tier = fromSettings("flag", flags.settings ?? {})
+  const check = new Check("flag", undefined, nowhere)
   const rule = (mode: PermissionMode) => (tool_pattern: string): LocatedRule => ({
     tool_pattern,
     mode,
     key: `permissions.${tool_pattern}`,
     line: null
   })
+  const named = [...(flags.deny ?? []), ...(flags.allow ?? [])]
+  const unsound = new Set(named.filter((pattern) => !checkPattern(check, pattern, `permissions.${pattern}`, null)))
   return {
     ...tier,
+    issues: [...tier.issues, ...check.issues],
     rules: [...(flags.deny ?? []).map(rule("deny")), ...(flags.allow ?? []).map(rule("allow")), ...tier.rules]
+      .filter(({ tool_pattern }) => !unsound.has(tool_pattern))
   }
 }
 

@@ -143,10 +143,13 @@ const programsIn = (
     for (let from = 0; from < Math.min(joined.length, 16); from++) {
       found.push({ name: joined.slice(from), next: null })
     }
-    if (word.known === null && /^[^\s;|&()`=]+$/.test(word.text)) found.push({ name: word.text.replace(/^!+/, ""), next: after })
-    else {
+    if (word.known === null && /^[^\s;|&()`=]+$/.test(word.text)) {
+      found.push({ name: word.text.replace(/^!+/, ""), next: after })
+    } else {
       for (
-        const match of word.text.matchAll(/(?:^|[;|&(`\n=])[\s!]*([^\s;|&()`'"=]+)(?=[\s;|&()`'"]|$)\s*([^\s;|&()`'"]*)/g)
+        const match of word.text.matchAll(
+          /(?:^|[;|&(`\n=])[\s!]*([^\s;|&()`'"=]+)(?=[\s;|&()`'"]|$)\s*([^\s;|&()`'"]*)/g
+        )
       ) {
         const last = match.index + match[0].length === word.text.length && match[2] === ""
         found.push({ name: match[1] ?? "", next: last ? after : plain(match[2]) })

@@ -6,6 +6,7 @@
  */
 import * as Schema from "effect/Schema"
 import { line as safeLine } from "../codec/TerminalText.ts"
+import { patternProblem, shadowed } from "../config/RulePatterns.ts"
 import { PermissionMode } from "../domain/Permission.ts"
 import { managedNotDeny, type Part, PermissionPolicy, type PolicyOptions, type PolicyVerdict } from "./Policy.ts"
 import type { TieredRule } from "./RuleList.ts"
@@ -108,8 +109,25 @@ const placeOf = (rule: TieredRule) => ({
   line: rule.line ?? null
 })
 
-const noteOf = (rule: TieredRule): string | null =>
-  managedNotDeny([rule]).length > 0
+/** Rules that never decide, with the one that decides in their place; each tier is a list of its own. */
+const deadRules = (rules: ReadonlyArray<TieredRule>): ReadonlyMap<TieredRule, TieredRule> => {
+  const dead = new Map<TieredRule, TieredRule>()
+  for (const tier of new Set(rules.map((rule) => rule.tier))) {
+    const own = rules.filter((rule) => rule.tier === tier && !ignored(rule))
+    for (const [below, above] of shadowed(own)) {
+      const [rule, by] = [own[below], own[above]]
+      if (rule !== undefined && by !== undefined) dead.set(rule, by)
+    }
+  }
+  return dead
+}
+
+const noteOf = (rule: TieredRule, shadow: TieredRule | undefined): string | null =>
+  shadow !== undefined
+    ? `it never decides: ${JSON.stringify(shadow.tool_pattern)} (${shadow.mode}) stands before it`
+    : patternProblem(rule.tool_pattern)?.message !== undefined
+    ? `it ${patternProblem(rule.tool_pattern)?.message ?? ""}`
+    : managedNotDeny([rule]).length > 0
     ? "managed rules other than denies do not count"
     : rule.untrusted === true && rule.mode === "allow"
     ? "it counts once the workspace is trusted"
@@ -139,6 +157,7 @@ export const explain = (
 ): Explanation => {
   const verdict = new PermissionPolicy(rules, options).evaluate(tool, subject)
   const parts = verdict.parts ?? []
+  const dead = deadRules(rules)
   const decides = (each: Numbered, by: PolicyVerdict | Part): boolean =>
     by.rule_index === each.index && by.rule_matched === each.rule.tool_pattern &&
     (by.tier ?? null) === (each.rule.tier ?? null)
@@ -163,7 +182,7 @@ export const explain = (
         : parts.some((part) => decides(each, part)) || matched()
         ? "matched"
         : "no_match",
-      note: noteOf(rule)
+      note: noteOf(rule, dead.get(rule))
     }
   }
   return {
@@ -177,17 +196,20 @@ export const explain = (
 }
 
 /** Every rule in force in the order in which it is tried. @since 0.1.0 @category constructors */
-export const list = (rules: ReadonlyArray<TieredRule>): RuleListing => ({
-  v: 1,
-  rules: inOrder(rules).map(({ index, rule }) => ({
-    index,
-    tool_pattern: rule.tool_pattern,
-    mode: rule.mode,
-    reason: rule.reason ?? null,
-    ...placeOf(rule),
-    note: noteOf(rule)
-  }))
-})
+export const list = (rules: ReadonlyArray<TieredRule>): RuleListing => {
+  const dead = deadRules(rules)
+  return {
+    v: 1,
+    rules: inOrder(rules).map(({ index, rule }) => ({
+      index,
+      tool_pattern: rule.tool_pattern,
+      mode: rule.mode,
+      reason: rule.reason ?? null,
+      ...placeOf(rule),
+      note: noteOf(rule, dead.get(rule))
+    }))
+  }
+}
 
 const table = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
   const widths: Array<number> = []
