@@ -29,7 +29,7 @@ export const serversText = (
   const rows = columns(servers.map((server) => [line(server.server, 60), phase(server, style), detail(server)]))
   const commands = prompts.map((prompt) => {
     const args = prompt.arguments.map(({ name, required }) => required ? ` ${name}` : ` [${name}]`).join("")
-    return `  /${prompt.name}${line(args, 100)}${
+    return `  /${prompt.name}${args === "" ? "" : ` ${line(args, 100)}`}${
       prompt.description === "" ? "" : style.dim(`  ${line(prompt.description, 120)}`)
     }\n`
   })

@@ -33,6 +33,8 @@ interface Kept {
   readonly mcp: McpService
   readonly scope: Scope.CloseableScope
   users: number
+  /** How often it has been taken: what was to end it after an earlier use does not end it after a later one. */
+  taken: number
 }
 
 /** @since 0.1.0 @category services */
@@ -54,9 +56,12 @@ export class McpHost extends Context.Tag("@hanzo/dev/tools/McpHost")<McpHost, Mc
         Effect.suspend(() => {
           one.users--
           if (one.users > 0) return Effect.void
+          const { taken } = one
           return Effect.asVoid(Effect.forkIn(
             Effect.interruptible(Effect.sleep(idleGrace)).pipe(
-              Effect.zipRight(turn.withPermits(1)(Effect.suspend(() => one.users > 0 ? Effect.void : end(root, one))))
+              Effect.zipRight(
+                turn.withPermits(1)(Effect.suspend(() => one.taken !== taken ? Effect.void : end(root, one)))
+              )
             ),
             own
           ))
@@ -69,10 +74,11 @@ export class McpHost extends Context.Tag("@hanzo/dev/tools/McpHost")<McpHost, Mc
               const known = kept.get(root)
               if (known !== undefined) {
                 known.users++
+                known.taken++
                 return { one: known, reused: true }
               }
               const scope = yield* Scope.fork(own, ExecutionStrategy.sequential)
-              const one: Kept = { mcp: yield* Scope.extend(make, scope), scope, users: 1 }
+              const one: Kept = { mcp: yield* Scope.extend(make, scope), scope, users: 1, taken: 1 }
               kept.set(root, one)
               return { one, reused: false }
             })),

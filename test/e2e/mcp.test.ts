@@ -49,7 +49,7 @@ const scenario = (
   return file
 }
 
-const runWith = (home: Home, file: string, ...args: ReadonlyArray<string>) => [
+const runWith = (file: string, ...args: ReadonlyArray<string>) => [
   "run",
   "--scenario",
   file,
@@ -172,11 +172,11 @@ describe("mcp add, list, get, remove, enable, disable", () => {
       assert.strictEqual(refused.code, 2)
       assert.include(refused.stderr, "not trusted")
       const file = scenario(home, { name: "mcp__theirs__pid" })
-      const without = await run(home, runWith(home, file))
+      const without = await run(home, runWith(file))
       assert.isFalse(without.lines.some(({ type }) => type === "mcp.server"))
       assert.include(without.stdout, "there is no tool")
       assert.strictEqual((await run(home, ["config", "trust", "--yes"])).code, 0)
-      const trusted = await run(home, runWith(home, file))
+      const trusted = await run(home, runWith(file))
       assert.isTrue(trusted.lines.some(({ phase, type }) => type === "mcp.server" && phase === "ready"))
     }))
 })
@@ -242,7 +242,7 @@ describe("runs with servers", () => {
           })
         )
         const began = performance.now()
-        const running = start(home, runWith(home, scenario(home)))
+        const running = start(home, runWith(scenario(home)))
         await running.line(({ type }) => type === "run.started")
         const ms = performance.now() - began
         const { lines } = await running.done

@@ -43,7 +43,21 @@ export const calls = (...all: ReadonlyArray<Call>): ReadonlyArray<Scenario.TurnI
   { when: (conversation) => conversation.results.length === all.length, text: "done", repeat: "forever" }
 ]
 
-export const layerOf = (root: string, { options, servers, settings, turns, vars }: Setting) =>
+export const layerPlatform = (root: string, vars: Readonly<Record<string, string>>) =>
+  Layer.mergeAll(
+    NodeFileSystem.layer,
+    NodePath.layer,
+    Dirs.layerTest(path.join(root, ".home")),
+    Environment.layerTest({
+      cwd: root,
+      home: root,
+      vars: { PATH: process.env["PATH"] ?? "", HOME: root, ...vars }
+    }),
+    Logger.remove(Logger.defaultLogger)
+  )
+
+/** Over a process. */
+export const layerWorkspaceOf = (root: string, { options, servers, settings, turns }: Omit<Setting, "vars">) =>
   layerWorkspace({
     directory: root,
     ...options,
@@ -55,19 +69,12 @@ export const layerOf = (root: string, { options, servers, settings, turns, vars 
       ...settings
     }),
     scenarios: [Scenario.make({ name: "test", order: "first_match", turns })]
-  }).pipe(
+  })
+
+export const layerOf = (root: string, { vars, ...setting }: Setting) =>
+  layerWorkspaceOf(root, setting).pipe(
     Layer.provideMerge(layerProcess({ memory: true })),
-    Layer.provide(Layer.mergeAll(
-      NodeFileSystem.layer,
-      NodePath.layer,
-      Dirs.layerTest(path.join(root, ".home")),
-      Environment.layerTest({
-        cwd: root,
-        home: root,
-        vars: { PATH: process.env["PATH"] ?? "", HOME: root, ...vars }
-      })
-    )),
-    Layer.provide(Logger.remove(Logger.defaultLogger))
+    Layer.provide(layerPlatform(root, vars ?? {}))
   )
 
 /** A directory for a workspace. */
