@@ -196,34 +196,41 @@ const shorten = (
     }])
   })
 
-/** One compaction to a budget in estimates; what was done, null = nothing could be. */
+/** What a compaction has come to; null = there was nothing to compact. */
+type Passed = CompactionResult | "shortened" | { readonly denied: string } | null
+
+/** One compaction to a budget in estimates. Hooks are asked when it is known that there is something to do. */
 const pass = (
   scene: Scene,
   max_tokens: number,
-  options: { readonly shorten: boolean; readonly focus: string }
-): Effect.Effect<CompactionResult | "shortened" | null, StorageError> =>
+  options: { readonly trigger: "auto" | "manual"; readonly focus: string }
+): Effect.Effect<Passed, StorageError> =>
   Effect.gen(function*() {
     const { context, gate, system } = scene
     const turn = turnOf(scene)
     const rows = joined(yield* context.store.entries(context.session_id))
     const messages = [system, ...rows.map(({ message }) => message)]
     const counts = messages.map(Budget.countOf)
-    if (options.shorten) {
-      const savings = Savings.make(messages, counts, Math.floor(max_tokens * savedTo))
-      if (savings !== null && savings.tokens_saved >= max_tokens * savedAtLeast) {
-        yield* shorten(scene, rows, savings)
-        return "shortened"
-      }
+    const possible = options.trigger === "auto"
+      ? Savings.make(messages, counts, Math.floor(max_tokens * savedTo))
+      : null
+    const savings = possible !== null && possible.tokens_saved >= max_tokens * savedAtLeast ? possible : null
+    const choice = savings === null ? choose(scene, messages, counts, max_tokens, turn.emptied) : null
+    if (savings === null && choice === null) return null
+    const answer = yield* context.hooks.compacting(options.trigger)
+    if (!answer.allowed) return { denied: answer.reason }
+    if (savings !== null || choice === null) {
+      if (savings !== null) yield* shorten(scene, rows, savings)
+      return "shortened"
     }
-    const choice = choose(scene, messages, counts, max_tokens, turn.emptied)
-    if (choice === null) return null
+    const focus = [options.focus, answer.context].filter((each) => each.trim() !== "").join("\n")
     const result = yield* gate.compactor.compact(messages, {
       ...choice,
       max_tokens,
       force: true,
       counts,
       send: context.send,
-      ...(options.focus === "" ? {} : { focus: options.focus })
+      ...(focus === "" ? {} : { focus })
     }).pipe(Effect.orDie)
     yield* book(scene, result)
     yield* store(scene, rows, messages, result)
@@ -252,14 +259,11 @@ const observe = (scene: Scene, result: CompactionResult): Effect.Effect<void> =>
     )
   })
 
-/** What hooks say to it; null = denied, and then there is none until the next message of the user. */
-const asked = (scene: Scene): Effect.Effect<string | null> =>
-  Effect.gen(function*() {
-    const answer = yield* scene.context.hooks.compacting("auto")
-    if (answer.allowed) return answer.context
+/** Until the next message of the user there is none. */
+const denied = (scene: Scene, reason: string): Effect.Effect<void> =>
+  Effect.suspend(() => {
     turnOf(scene).off = true
-    yield* notice(scene, "compaction_denied", `a hook denied the compaction: ${answer.reason}`)
-    return null
+    return notice(scene, "compaction_denied", `a hook denied the compaction: ${reason}`)
   })
 
 const tooMuch = (scene: Scene, tokens: number): RunOutcome =>
@@ -288,11 +292,13 @@ export const automatic = (
     const scene: Scene = { context, state, gate, system }
     const weight = weigh(scene)
     if (!Budget.exceeds(weight.total, gate.max_tokens) || turnOf(scene).off) return null
-    const focus = yield* asked(scene)
-    if (focus === null) return null
-    const result = yield* pass(scene, budgetOf(gate.max_tokens, weight), { shorten: true, focus })
+    const result = yield* pass(scene, budgetOf(gate.max_tokens, weight), { trigger: "auto", focus: "" })
     if (result === "shortened") return null
     if (result === null) return weight.total > gate.max_tokens ? tooMuch(scene, weight.total) : null
+    if ("denied" in result) {
+      yield* denied(scene, result.denied)
+      return null
+    }
     yield* observe(scene, result)
     return result.over_budget ? tooMuch(scene, weigh(scene).total) : null
   })
@@ -313,12 +319,14 @@ export const recover = (
   Effect.gen(function*() {
     const scene: Scene = { context, state, gate, system }
     if (turnOf(scene).off) return false
-    const focus = yield* asked(scene)
-    if (focus === null) return false
     const weight = weigh(scene)
     const budget = Math.min(budgetOf(gate.max_tokens, weight), Math.max(1, Math.floor(weight.estimated * 2 / 3)))
-    const result = yield* pass(scene, budget, { shorten: true, focus })
+    const result = yield* pass(scene, budget, { trigger: "auto", focus: "" })
     if (result === null || result === "shortened") return result !== null
+    if ("denied" in result) {
+      yield* denied(scene, result.denied)
+      return false
+    }
     yield* observe(scene, result)
     return result.tokens_saved > 0
   })
@@ -347,12 +355,10 @@ export const manual = (
       return completed
     }
     const scene: Scene = { context, state, gate, system: options.system }
-    const answer = yield* context.hooks.compacting("manual")
-    if (!answer.allowed) {
-      return failed("compaction_denied", `a hook denied the compaction: ${answer.reason}`, ExitCode.failed)
+    const result = yield* pass(scene, gate.max_tokens, { trigger: "manual", focus: options.focus })
+    if (result !== null && result !== "shortened" && "denied" in result) {
+      return failed("compaction_denied", `a hook denied the compaction: ${result.denied}`, ExitCode.failed)
     }
-    const focus = [options.focus, answer.context].filter((each) => each.trim() !== "").join("\n")
-    const result = yield* pass(scene, gate.max_tokens, { shorten: false, focus })
     if (result === null) yield* notice(scene, "nothing_compacted", "there is nothing to compact yet")
     return completed
   })

@@ -335,6 +335,27 @@ describe("the provider says that the request is too long", () => {
     }))
 })
 
+describe("the answer itself was cut at the end of the window", () => {
+  it.effect("the conversation is compacted and goes on", () => {
+    const cut: Turn = [{ type: "content_delta", text: "half of" }, {
+      type: "message_stop",
+      stop_reason: "context_window"
+    }]
+    return run(
+      {
+        settings: "{\"max_tokens\": 100000, \"reserve_recent\": 1}",
+        turns: [answers(words(500)), cut, answers("the rest")],
+        summary: () => answers("s")
+      },
+      Effect.gen(function*() {
+        const { events } = yield* talk(2)
+        assert.strictEqual(of(events, "compaction").length, 1)
+        assert.strictEqual(of(events, "run.completed")[0]?.result, "the rest")
+      })
+    )
+  })
+})
+
 describe("/compact", () => {
   const four = Array.from({ length: 4 }, (_, n) => answers(`answer ${n}`))
 
