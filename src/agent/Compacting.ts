@@ -29,6 +29,9 @@ import type { RunContext } from "./RunContext.ts"
 const poorLimit = 3
 const passLimit = 10
 
+/** From then on outputs are not shortened in this turn: what is looked up again and again would never end. */
+const shortenLimit = 20
+
 /** Parts of the budget: shortening must come down to `savedTo` and save `savedAtLeast`, else it is not worth it. */
 const savedTo = 0.6
 const savedAtLeast = 0.2
@@ -52,7 +55,7 @@ const failed = (code: string, message: string, exit_code: ExitCode): RunOutcome 
 /** The turn of the user that is on; a new one begins anew. */
 const turnOf = ({ gate, state }: Scene): CompactionGate["turn"] => {
   if (gate.turn.input !== state.inputs) {
-    gate.turn = { input: state.inputs, passes: 0, poor: 0, emptied: false, off: false }
+    gate.turn = { input: state.inputs, passes: 0, shortened: 0, poor: 0, emptied: false, off: false }
   }
   return gate.turn
 }
@@ -211,7 +214,7 @@ const pass = (
     const rows = joined(yield* context.store.entries(context.session_id))
     const messages = [system, ...rows.map(({ message }) => message)]
     const counts = messages.map(Budget.countOf)
-    const possible = options.trigger === "auto"
+    const possible = options.trigger === "auto" && turn.shortened < shortenLimit
       ? Savings.make(messages, counts, Math.floor(max_tokens * savedTo))
       : null
     const savings = possible !== null && possible.tokens_saved >= max_tokens * savedAtLeast ? possible : null
@@ -220,6 +223,7 @@ const pass = (
     const answer = yield* context.hooks.compacting(options.trigger)
     if (!answer.allowed) return { denied: answer.reason }
     if (savings !== null || choice === null) {
+      turn.shortened++
       if (savings !== null) yield* shorten(scene, rows, savings)
       return "shortened"
     }

@@ -20,6 +20,8 @@ export interface CompactionGate {
     /** The input that began it. */
     readonly input: number
     passes: number
+    /** How often outputs were shortened. */
+    shortened: number
     /** Of those running, the ones that saved too little. */
     poor: number
     /** Results were emptied in this turn already. */
@@ -35,7 +37,7 @@ export const make = (compactor: CompactorService, max_tokens: number): Compactio
   compactor,
   max_tokens,
   measured: null,
-  turn: { input: -1, passes: 0, poor: 0, emptied: false, off: false },
+  turn: { input: -1, passes: 0, shortened: 0, poor: 0, emptied: false, off: false },
   count: 0
 })
 

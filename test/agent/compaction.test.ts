@@ -286,6 +286,28 @@ describe("the loop breaker (5.9)", () => {
     }))
 })
 
+describe("looking the same up again and again", () => {
+  it.effect("ends: outputs are shortened 20 times at the most, then there are 10 summaries, then none (5.9)", () => {
+    let n = 0
+    const turns: ReadonlyArray<Turn> = [
+      ...Array.from(
+        { length: 150 },
+        () => calls(`c${n++}`, "bash", { command: `cat ${n % 2 === 0 ? "a" : "b"} # 900` })
+      ),
+      answers("done")
+    ]
+    return run(
+      { settings: "{\"max_tokens\": 3000}", turns, tools: { bash: cat }, summary: () => answers(words(20)) },
+      Effect.gen(function*() {
+        const events = yield* collect({ prompt: "compare a with b", max_turns: 151 })
+        const counts = of(events, "compaction").map((event) => event.compacted_count)
+        assert.isAtMost(counts.length, 31)
+        assert.strictEqual(of(events, "notice").filter(({ code }) => code === "compaction_off").length, 1)
+      })
+    )
+  })
+})
+
 describe("the provider says that the request is too long", () => {
   it.effect("the conversation is compacted and asked once more", () => {
     const requests: Array<Request> = []
