@@ -17,7 +17,7 @@ import { Ids } from "../domain/Ids.ts"
 import { PermissionPrompter, type PermissionPrompterService } from "../domain/PermissionPrompter.ts"
 import { ToolExecutor } from "../domain/ToolExecutor.ts"
 import { Hooks } from "../hooks/Hooks.ts"
-import { Lsp } from "../lsp/Lsp.ts"
+import { Lsp, type LspOptions } from "../lsp/Lsp.ts"
 import { PermissionAudit } from "../permissions/Audit.ts"
 import { Permissions } from "../permissions/Permissions.ts"
 import { PersistAllow } from "../permissions/PersistAllow.ts"
@@ -77,6 +77,8 @@ export interface WorkspaceOptions extends SettingsOptions {
   /** Absolute path of `--scenario FILE`. */
   readonly scenario_file?: string
   readonly scenarios?: ReadonlyArray<Scenario>
+  /** Limits of language servers. */
+  readonly lsp?: LspOptions
   /** Where the settings name no `max_tokens`, conversations are kept within the model's window; else they have no limit. */
   readonly compact_to_window?: boolean
 }
@@ -138,7 +140,7 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
       Sandbox.layer,
       layerEnforcing,
       layerServerSpawner,
-      Lsp.layer,
+      options.lsp === undefined ? Lsp.layer : Lsp.layerWith(options.lsp),
       layerHookSlot,
       layerSandboxSlot,
       layerSecretSlot,

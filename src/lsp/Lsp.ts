@@ -147,6 +147,10 @@ export interface LspOptions {
   readonly max_memory_bytes?: number
   /** How often both are looked at. Default 30 s. */
   readonly watch_ms?: number
+  /** A server's first answer about diagnostics, its start included. Default 15 s (reading 8.5). */
+  readonly first_answer_ms?: number
+  /** Its later ones, after a change. Default 3 s (reading 8.5). */
+  readonly settle_ms?: number
 }
 
 const make = (options: LspOptions) =>

@@ -307,6 +307,26 @@ export class LspClient {
     )
   }
 
+  /**
+   * Asks about a document. Some servers answer with nothing while they have not looked at what they were just told: then
+   * it is waited for what they say of it, and asked once more.
+   */
+  #ask(
+    uri: string,
+    request: (document: OpenDocument) => Effect.Effect<unknown, LspError>
+  ): Effect.Effect<unknown, LspError> {
+    return Effect.gen(this, function*() {
+      const path = pathOf(uri)
+      const before = path === null ? undefined : this.documents.get(path)
+      const document = yield* this.#document(uri)
+      const answer = yield* request(document)
+      const nothing = answer === null || (Array.isArray(answer) && answer.length === 0)
+      if (!nothing || before?.version === document.version) return answer
+      yield* this.#settled(document, (yield* Clock.currentTimeMillis) + settleMs)
+      return yield* request(document)
+    })
+  }
+
   #document(uri: string): Effect.Effect<OpenDocument, LspError> {
     const path = pathOf(uri)
     return path === null
@@ -364,12 +384,12 @@ export class LspClient {
   ): Effect.Effect<unknown, LspError> {
     return Effect.gen(this, function*() {
       yield* this.#need(method)
-      const document = yield* this.#document(uri)
-      return yield* this.#request(method, {
-        textDocument: { uri: document.uri },
-        position: positionToServer(this.capabilities.encoding, document.lines, position),
-        ...more
-      })
+      return yield* this.#ask(uri, (document) =>
+        this.#request(method, {
+          textDocument: { uri: document.uri },
+          position: positionToServer(this.capabilities.encoding, document.lines, position),
+          ...more
+        }))
     })
   }
 
@@ -402,9 +422,11 @@ export class LspClient {
   documentSymbols(uri: string): Effect.Effect<ReadonlyArray<CodeSymbol>, LspError> {
     return Effect.gen(this, function*() {
       yield* this.#need("textDocument/documentSymbol")
-      const document = yield* this.#document(uri)
-      const value = yield* this.#request("textDocument/documentSymbol", { textDocument: { uri: document.uri } })
-      return yield* this.#symbols(Results.readSymbols(document.uri, value, maxSymbols))
+      const value = yield* this.#ask(
+        uri,
+        (document) => this.#request("textDocument/documentSymbol", { textDocument: { uri: document.uri } })
+      )
+      return yield* this.#symbols(Results.readSymbols(uri, value, maxSymbols))
     })
   }
 

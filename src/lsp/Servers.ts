@@ -31,6 +31,9 @@ import { keyOf, uriOf } from "./Uri.ts"
 
 /** A server's first answer, its start included (reading 8.5). @since 0.1.0 @category constants */
 export const firstAnswerMs = 15_000
+/** So many late answers in a row, and a server is waited for only {@link lateMs} until it is in time again. */
+const mostLate = 3
+const lateMs = 500
 /** A program that was not there is looked for again after so long. */
 const lookAgainMs = 30_000
 
@@ -76,6 +79,8 @@ export const make = (options: LspOptions): Effect.Effect<LspService, never, LspN
       workspace
     }
 
+    const first_ms = options.first_answer_ms ?? firstAnswerMs
+    const settle_ms = options.settle_ms ?? settleMs
     const told = new Set<string>()
     let notices: Array<string> = []
     const tell = (line: string): void => {
@@ -243,24 +248,30 @@ export const make = (options: LspOptions): Effect.Effect<LspService, never, LspN
         } s, which does not mean that there are no errors`
       })
 
+    /** A server has its first answer's time once, counted from its start; one that is late again and again has little. */
+    const patienceWith = ({ late, started_at, state, warm }: Slots.Slot, now: number): number => {
+      const since = state._tag === "Starting" || state._tag === "Ready" ? now - started_at : 0
+      return warm || since >= first_ms - settle_ms
+        ? late >= mostLate ? Math.min(lateMs, settle_ms) : settle_ms
+        : first_ms - since
+    }
+
     const diagnostics = (path: string, wait_ms?: number): Effect.Effect<FileDiagnostics> =>
       Effect.gen(function*() {
         const servers = yield* serversFor(path)
         const answers = yield* Effect.forEach(servers, (one) =>
           Effect.gen(function*() {
             const began = yield* Clock.currentTimeMillis
-            const warm = one._tag === "Slot" && one.slot.warm
-            const all = wait_ms ?? (warm ? settleMs : firstAnswerMs)
+            const all = wait_ms ?? (one._tag === "Slot" ? patienceWith(one.slot, began) : first_ms)
             const name = one._tag === "Slot" ? one.slot.definition.name : one.definition.name
             const client = yield* clientOf(one).pipe(Effect.timeoutOption(Duration.millis(all)))
             if (Option.isNone(client)) return yield* notReady(name, path, all)
             const now = yield* Clock.currentTimeMillis
-            // what the start left of the time, but never less than a change is given
-            const left = wait_ms === undefined
-              ? Math.max(settleMs, all - (now - began))
-              : Math.max(0, all - (now - began))
-            const answer = yield* client.value.diagnostics(uriOf(path), left)
-            if (answer.ready && one._tag === "Slot") one.slot.warm = true
+            const answer = yield* client.value.diagnostics(uriOf(path), Math.max(0, all - (now - began)))
+            if (one._tag === "Slot") {
+              one.slot.late = answer.ready ? 0 : one.slot.late + 1
+              if (answer.ready) one.slot.warm = true
+            }
             return { name, answer, problem: answer.ready ? null : notReady(name, path, all) }
           }).pipe(Effect.either), { concurrency: "unbounded" })
         const good = answers.flatMap((one) => one._tag === "Right" ? [one.right] : [])

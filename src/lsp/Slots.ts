@@ -46,6 +46,8 @@ export interface Slot {
   used_at: number
   /** It has given a first answer about diagnostics since it started. */
   warm: boolean
+  /** Answers in a row that were not there in time. */
+  late: number
   started_at: number
 }
 
@@ -94,6 +96,7 @@ export const make = (input: SlotsInput): Slots => {
     slot.state = { _tag: "Starting", answer, since: now }
     slot.started_at = now
     slot.warm = false
+    slot.late = 0
     return answer
   }
 
@@ -217,6 +220,7 @@ export const make = (input: SlotsInput): Slots => {
       reopen: [],
       used_at: 0,
       warm: false,
+      late: 0,
       started_at: 0
     }),
     obtain: (slot) =>

@@ -167,3 +167,119 @@ for (
     limit
   )
 }
+
+const clang = {
+  "compile_flags.txt": "-xc\n-std=c11\n-Wall\n",
+  "lib/sum.h": "int sum(int a, int b); // \u{1F600}\r\n",
+  "main \u{1F600}.c":
+    "#include \"lib/sum.h\"\r\n\r\nint main(void) {\r\n\t/* \u{1F600}\u{1F600} */ int n = sum(1, 2);\r\n\tchar *s = n;\r\n\treturn undeclared + s[0];\r\n}\r\n"
+}
+const c = clang["main \u{1F600}.c"]
+
+const noClangd = Servers.missing("clangd")
+if (noClangd !== null) console.warn(`clangd is not tested: ${noClangd}`)
+
+it.live.skipIf(noClangd !== null)(
+  "clangd: pushed, UTF-16 though it ignores what is offered",
+  () =>
+    withClient(clang, Servers.real.clangd, (client, root) =>
+      Effect.gen(function*() {
+        const file = `${root}/main \u{1F600}.c`
+        const first = yield* messages(client, file)
+        assert.isTrue(first.ready)
+        const place = at(c, "undeclared")
+        const undeclared = first.said.find(([, , , message]) => message.includes("undeclared"))
+        assert.deepStrictEqual(undeclared?.slice(0, 3), [place.line, place.character, 1])
+        const use = at(c, "sum(1")
+        const definition = yield* client.gotoDefinition(uriOf(file), use.line, use.character)
+        assert.strictEqual(definition?.uri, uriOf(`${root}/lib/sum.h`))
+        assert.deepStrictEqual(definition?.range.start, { line: 0, character: 4 })
+        const references = yield* client.findReferences(uriOf(file), use.line, use.character)
+        assert.isTrue(
+          references.some(({ range }) => range.start.line === use.line && range.start.character === use.character)
+        )
+        assert.include((yield* client.hover(uriOf(file), use.line, use.character)) ?? "", "sum")
+        assert.isTrue((yield* client.documentSymbols(uriOf(file))).some(({ name }) => name === "main"))
+
+        Servers.write(
+          root,
+          "main \u{1F600}.c",
+          c.replace("undeclared + s[0]", "n").replace("\tchar *s = n;\r\n", "")
+        )
+        assert.deepStrictEqual(yield* messages(client, file), { ready: true, said: [] })
+        Servers.write(root, "main \u{1F600}.c", c)
+        assert.deepStrictEqual(yield* messages(client, file), first)
+      })),
+  limit
+)
+
+const shell = {
+  "lib.sh": "greet() {\n\techo \"\u{1F600} $1\"\n}\n",
+  "run it.sh": "#!/bin/bash\nsource ./lib.sh\n# \u{1F600}\ngreet you\nsay() { echo \"$1\"; }\n\tsay x; say y\n"
+}
+const sh = shell["run it.sh"]
+
+it.live(
+  "bash-language-server: definition, references, hover, symbols",
+  () =>
+    withClient(shell, Servers.real.bash, (client, root) =>
+      Effect.gen(function*() {
+        const file = `${root}/run it.sh`
+        assert.isTrue((yield* messages(client, file)).ready)
+        const use = at(sh, "say x")
+        const definition = yield* client.gotoDefinition(uriOf(file), use.line, use.character)
+        assert.strictEqual(definition?.uri, uriOf(file))
+        assert.strictEqual(definition?.range.start.line, at(sh, "say()").line)
+        const references = yield* client.findReferences(uriOf(file), use.line, use.character)
+        assert.deepStrictEqual(
+          references.filter(({ uri }) => uri === uriOf(file)).map(({ range }) => range.start.character).toSorted((
+            a,
+            b
+          ) => a - b),
+          [0, 1, 8]
+        )
+        assert.isTrue((yield* client.documentSymbols(uriOf(file))).some(({ name }) => name === "say"))
+        assert.include((yield* client.hover(uriOf(file), use.line, use.character)) ?? "", "say")
+      })),
+  limit
+)
+
+it.live("vscode json: what is no JSON, at its place; symbols", () => {
+  const text = "{\r\n\t\"\u{1F600}\": 1, \"a\": tru,\r\n\t\"b\": [1, 2]\r\n}\r\n"
+  return withClient({ "my data.json": text }, Servers.real.json, (client, root) =>
+    Effect.gen(function*() {
+      const file = `${root}/my data.json`
+      const first = yield* messages(client, file)
+      assert.isTrue(first.ready)
+      const place = at(text, "tru")
+      assert.deepStrictEqual(first.said[0]?.slice(0, 3), [place.line, place.character, 1])
+      assert.deepStrictEqual((yield* client.documentSymbols(uriOf(file))).map(({ name }) => name), [
+        "\u{1F600}",
+        "b",
+        "0",
+        "1"
+      ])
+      Servers.write(root, "my data.json", text.replace("tru,", "true,"))
+      assert.deepStrictEqual(yield* messages(client, file), { ready: true, said: [] })
+    }))
+}, limit)
+
+it.live("vscode css: a property nobody knows; definition, references, hover", () => {
+  const text = "/* \u{1F600} */ :root { --main: red; }\r\n\ta { colr: var(--main); color: var(--main) }\r\n"
+  return withClient({ "s.css": text }, Servers.real.css, (client, root) =>
+    Effect.gen(function*() {
+      const file = `${root}/s.css`
+      const first = yield* messages(client, file)
+      assert.isTrue(first.ready)
+      const place = at(text, "colr")
+      assert.deepStrictEqual(first.said.map((one) => one.slice(0, 2)), [[place.line, place.character]])
+      const use = at(text, "--main", 1)
+      const definition = yield* client.gotoDefinition(uriOf(file), use.line, use.character)
+      const declared = at(text, "--main")
+      assert.strictEqual(definition?.range.start.line, declared.line)
+      const references = yield* client.findReferences(uriOf(file), use.line, use.character)
+      assert.strictEqual(references.length, 3)
+      const colour = at(text, "color:")
+      assert.include((yield* client.hover(uriOf(file), colour.line, colour.character)) ?? "", "color")
+    }))
+}, limit)

@@ -7,9 +7,10 @@ import * as Stream from "effect/Stream"
 import * as path from "node:path"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
-import { Agent } from "../../../src/agent/Agent.ts"
+import { Agent, type RunInput } from "../../../src/agent/Agent.ts"
 import { layerProcess, layerWorkspace } from "../../../src/app/Runtime.ts"
 import type { AgentEvent } from "../../../src/domain/AgentEvent.ts"
+import type { LspOptions } from "../../../src/lsp/Lsp.ts"
 import { Dirs } from "../../../src/platform/Dirs.ts"
 import { Environment } from "../../../src/platform/Environment.ts"
 import * as Scenario from "../../../src/provider/Scenario.ts"
@@ -18,11 +19,14 @@ export interface Setting {
   readonly servers: Readonly<Record<string, object>>
   readonly settings?: object
   readonly turns: ReadonlyArray<Scenario.TurnInput>
+  readonly limits?: LspOptions
 }
 
-export const layerOf = (root: string, { servers, settings, turns }: Setting) =>
+export const layerOf = (root: string, { limits, servers, settings, turns }: Setting) =>
   layerWorkspace({
     directory: root,
+    // the machine may be busy: what a test waits for are answers
+    lsp: limits ?? { first_answer_ms: 120_000, settle_ms: 60_000 },
     settings: JSON.stringify({
       model: "scripted/test",
       permissions: { "*": "allow" },
@@ -47,8 +51,12 @@ export const layerOf = (root: string, { servers, settings, turns }: Setting) =>
   )
 
 /** All events of one run; the workspace, and with it every server, ends before they are given. */
-export const run = (root: string, setting: Setting): Effect.Effect<ReadonlyArray<AgentEvent>, unknown> =>
-  Effect.flatMap(Agent, (agent) => Stream.runCollect(agent.run({ prompt: "go" }))).pipe(
+export const run = (
+  root: string,
+  setting: Setting,
+  input: Partial<RunInput> = {}
+): Effect.Effect<ReadonlyArray<AgentEvent>, unknown> =>
+  Effect.flatMap(Agent, (agent) => Stream.runCollect(agent.run({ prompt: "go", ...input }))).pipe(
     Effect.provide(layerOf(root, setting)),
     Effect.map(Chunk.toReadonlyArray)
   )

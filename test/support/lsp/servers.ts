@@ -12,6 +12,7 @@ import type { LspError } from "../../../src/lsp/LspError.ts"
 import * as Reader from "../../../src/lsp/Reader.ts"
 import { Files } from "../../../src/platform/Files.ts"
 import { Processes } from "../../../src/platform/Processes.ts"
+import { alive } from "../processes.ts"
 
 const here = path.dirname(fileURLToPath(import.meta.url))
 export const repository = path.resolve(here, "../../..")
@@ -158,3 +159,6 @@ export const methods = (log: string): ReadonlyArray<unknown> =>
 
 export const pidsIn = (file: string): ReadonlyArray<number> =>
   fs.existsSync(file) ? fs.readFileSync(file, "utf8").trim().split("\n").filter((line) => line !== "").map(Number) : []
+
+/** No process of this group, now. */
+export const isGone = (pid: number): boolean => alive(pid).length === 0
