@@ -165,7 +165,7 @@ const answers = {
   "textDocument/documentSymbol": ({ textDocument }) => {
     const document = documents.get(textDocument.uri)
     return (document?.text ?? "").split("\n").flatMap((line, number) =>
-      /^def /.test(line)
+      line.startsWith("def ")
         ? [{
           name: line.slice(4).trim(),
           kind: 12,
