@@ -23,6 +23,7 @@ import type { Sandbox } from "../sandbox/Sandbox.ts"
 import { SessionStore } from "../storage/SessionStore.ts"
 import { bad, type Group, ok } from "./DoctorCheck.ts"
 import { loginChecks } from "./DoctorLogins.ts"
+import { serverChecks } from "./DoctorServers.ts"
 import { modelChecks } from "./DoctorModels.ts"
 import { sandboxChecks } from "./DoctorSandbox.ts"
 import { issueText, print, printJson, stdoutStyle } from "./Output.ts"
@@ -227,6 +228,7 @@ export const report: Effect.Effect<
     ),
     Effect.all(tools.map(toolCheck), { concurrency: 4 }),
     sandboxChecks,
+    serverChecks,
     loginChecks,
     modelChecks
   ], { concurrency: "unbounded" })

@@ -323,7 +323,7 @@ export type AuthStatus = typeof AuthStatus.Type
 
 /** One thing looked at; `fix` says what to do about `warning` and `error`. @since 0.1.0 @category schemas */
 export const DoctorCheck = Schema.Struct({
-  group: Schema.Literal("program", "settings", "tools", "sandbox", "logins", "models"),
+  group: Schema.Literal("program", "settings", "tools", "sandbox", "language servers", "logins", "models"),
   name: Schema.String,
   status: Schema.Literal("ok", "warning", "error"),
   detail: Schema.String,

@@ -11,6 +11,15 @@ import { fileURLToPath } from "node:url"
 import * as ConfigShow from "../../src/cli/ConfigShow.ts"
 import { McpGet, McpList, McpTest } from "../../src/cli/McpSchemas.ts"
 import * as Run from "../../src/cli/Run.ts"
+import {
+  LspDiagnostics,
+  LspDoctor,
+  LspHover,
+  LspLocations,
+  LspRename,
+  LspStatus,
+  LspSymbols
+} from "../../src/cli/LspSchemas.ts"
 import * as Schemas from "../../src/cli/Schemas.ts"
 import { merge } from "../../src/config/Merge.ts"
 import * as Tiers from "../../src/config/Tiers.ts"
@@ -46,6 +55,13 @@ const published: Readonly<Record<string, Published>> = {
   "mcp-list": { title: "hanzo-dev mcp list --json", schema: McpList },
   "mcp-get": { title: "hanzo-dev mcp get --json", schema: McpGet },
   "mcp-test": { title: "hanzo-dev mcp test --json", schema: McpTest },
+  "lsp-diagnostics": { title: "hanzo-dev lsp diagnostics --json", schema: LspDiagnostics },
+  "lsp-locations": { title: "hanzo-dev lsp definition --json, lsp references --json", schema: LspLocations },
+  "lsp-hover": { title: "hanzo-dev lsp hover --json", schema: LspHover },
+  "lsp-symbols": { title: "hanzo-dev lsp symbols --json", schema: LspSymbols },
+  "lsp-rename": { title: "hanzo-dev lsp rename --json", schema: LspRename },
+  "lsp-status": { title: "hanzo-dev lsp status --json", schema: LspStatus },
+  "lsp-doctor": { title: "hanzo-dev lsp doctor --json", schema: LspDoctor },
   "doctor": { title: "hanzo-dev doctor --json", schema: Schemas.DoctorReport }
 }
 

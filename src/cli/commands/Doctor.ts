@@ -1,8 +1,10 @@
 /** `hanzo-dev doctor`. @since 0.1.0 */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { layerServerSpawner } from "../../app/LanguageServers.ts"
 import { CredentialStore } from "../../credentials/CredentialStore.ts"
 import { Credentials } from "../../credentials/Credentials.ts"
+import { Lsp } from "../../lsp/Lsp.ts"
 import { AtomicFile } from "../../platform/AtomicFile.ts"
 import { Http } from "../../platform/Http.ts"
 import { LocalServers } from "../../provider/LocalServers.ts"
@@ -21,6 +23,7 @@ const layer = (directory: string | undefined) =>
     Layer.provideMerge(Layer.provide(layerUnasked, Credentials.layerStore)),
     Layer.provideMerge(CredentialStore.layer),
     Layer.provideMerge(Layer.merge(AtomicFile.layer, Layer.provideMerge(LocalServers.layer, Http.layer))),
+    Layer.provideMerge(Layer.provide(Lsp.layer, layerServerSpawner)),
     Layer.provideMerge(sandboxLayer(directory))
   )
 

@@ -1,0 +1,222 @@
+/** `hanzo-dev lsp ...` for people and for CI: what is printed, and the exit code. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as fs from "node:fs"
+import { check } from "../../src/cli/Check.ts"
+import type { CliExit } from "../../src/cli/Exit.ts"
+import * as Lsp from "../../src/cli/Lsp.ts"
+import * as Schemas from "../../src/cli/LspSchemas.ts"
+import * as Parser from "../../src/cli/Parser.ts"
+import * as Spec from "../../src/cli/Spec.ts"
+import { uriOf } from "../../src/lsp/Uri.ts"
+import { AtomicFile } from "../../src/platform/AtomicFile.ts"
+import { Terminal } from "../../src/platform/Terminal.ts"
+import * as Rooms from "../support/lsp/room.ts"
+import * as Servers from "../support/lsp/servers.ts"
+
+const limit = { timeout: 180_000 }
+
+interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+const valuesOf = <S extends Spec.CommandSpec>(spec: S, argv: ReadonlyArray<string>) => {
+  const checked = check([...spec.path, ...argv])
+  if (checked.kind !== "command") throw new Error(JSON.stringify(checked))
+  return Parser.parse(spec, checked.argv)
+}
+
+type Services = Layer.Layer.Success<ReturnType<typeof Rooms.layerOf>> | AtomicFile | Terminal
+
+const inProject = (
+  files: Readonly<Record<string, string>>,
+  options: object,
+  test: (
+    run: <S extends Spec.CommandSpec>(
+      spec: S,
+      execute: (values: Spec.Values<S>) => Effect.Effect<number, CliExit, Services>,
+      ...argv: ReadonlyArray<string>
+    ) => Effect.Effect<Ended>,
+    root: string
+  ) => Effect.Effect<void, unknown>
+) =>
+  Effect.scoped(Effect.gen(function*() {
+    const root = yield* Servers.project(files)
+    const servers = {
+      hostile: { command: Servers.hostile(options).argv, extensions: [".txt"], language_ids: { ".txt": "plaintext" } },
+      json: { disabled: true }
+    }
+    yield* test(
+      (spec, execute, ...argv) => {
+        const out: Array<string> = []
+        const err: Array<string> = []
+        return Effect.flatMap(valuesOf(spec, argv), execute).pipe(
+          Effect.provide(
+            Layer.mergeAll(
+              Rooms.layerOf(root, { servers, path: "/usr/bin:/bin" }),
+              AtomicFile.layer,
+              Terminal.layerTest({ out, err })
+            )
+          ),
+          Effect.either,
+          Effect.map((ended) => ({
+            code: Either.isRight(ended) ? ended.right : ended.left.exit_code,
+            out: out.join(""),
+            err: err.join("") + (Either.isLeft(ended) ? ended.left.lines.join("\n") : "")
+          }))
+        )
+      },
+      root
+    )
+  }))
+
+const files = { "a.txt": "fine\n\tBAD \u{1F600} BAD\n", "b.txt": "fine\n", "c.other": "x\n" }
+
+describe("lsp diagnostics", () => {
+  it.live(
+    "1 with an error, 0 without; FILE:LINE:COLUMN from 1",
+    () =>
+      inProject(files, {}, (run) =>
+        Effect.gen(function*() {
+          const wrong = yield* run(Spec.lspDiagnostics, Lsp.diagnostics, "a.txt", "b.txt")
+          assert.deepStrictEqual(wrong, {
+            code: 1,
+            out:
+              "a.txt:2:2: error: BAD is not allowed [hostile E1]\na.txt:2:9: error: BAD is not allowed [hostile E1]\n",
+            err: ""
+          })
+          assert.deepStrictEqual(yield* run(Spec.lspDiagnostics, Lsp.diagnostics, "b.txt"), {
+            code: 0,
+            out: "",
+            err: ""
+          })
+        })),
+    limit
+  )
+
+  it.live(
+    "2 when a server could not answer, or there is none, or no such file",
+    () =>
+      inProject(files, { push: false }, (run, root) =>
+        Effect.gen(function*() {
+          const silent = yield* run(Spec.lspDiagnostics, Lsp.diagnostics, "b.txt", "--timeout-ms", "1500")
+          assert.strictEqual(silent.code, 2)
+          assert.include(silent.err, "has not looked at")
+          assert.include(silent.err, "does not mean that there are no errors")
+          const none = yield* run(Spec.lspDiagnostics, Lsp.diagnostics, "c.other")
+          assert.strictEqual(none.code, 2)
+          assert.include(none.err, `no language server is known for ${root}/c.other`)
+          const missing = yield* run(Spec.lspDiagnostics, Lsp.diagnostics, "nope.txt")
+          assert.deepStrictEqual(missing, { code: 2, out: "", err: "there is no file nope.txt" })
+          assert.include((yield* run(Spec.lspDiagnostics, Lsp.diagnostics, ".")).err, ". is no file")
+        })),
+    limit
+  )
+
+  it.live(
+    "--json: HIP-301's diagnostics, positions from 0",
+    () =>
+      inProject(files, {}, (run, root) =>
+        Effect.gen(function*() {
+          const { code, out } = yield* run(Spec.lspDiagnostics, Lsp.diagnostics, "a.txt", "--json")
+          assert.strictEqual(code, 1)
+          const document = yield* Schema.decodeUnknown(Schema.parseJson(Schemas.LspDiagnostics))(out)
+          assert.isFalse(document.ok)
+          assert.deepStrictEqual(document.files[0]?.diagnostics[1], {
+            uri: uriOf(`${root}/a.txt`),
+            range: { start: { line: 1, character: 8 }, end: { line: 1, character: 11 } },
+            severity: 1,
+            message: "BAD is not allowed",
+            source: "hostile",
+            code: "E1"
+          })
+        })),
+    limit
+  )
+})
+
+describe("lsp definition, references, hover, symbols, rename, status, doctor", () => {
+  it.live(
+    "places and texts; what is no place is said",
+    () =>
+      inProject(files, {}, (run, root) =>
+        Effect.gen(function*() {
+          assert.deepStrictEqual(yield* run(Spec.lspDefinition, Lsp.definition, "a.txt:1:1"), {
+            code: 0,
+            out: "a.txt:2:3\n",
+            err: ""
+          })
+          const references = yield* run(Spec.lspReferences, Lsp.references, "a.txt:2", "--json")
+          const { locations } = yield* Schema.decodeUnknown(Schema.parseJson(Schemas.LspLocations))(references.out)
+          assert.deepStrictEqual(locations.map(({ uri }) => uri), [uriOf(`${root}/a.txt`)])
+          assert.deepStrictEqual(yield* run(Spec.lspHover, Lsp.hover, "a.txt:2:3"), {
+            code: 0,
+            out: "const a: 1\nwords\n",
+            err: ""
+          })
+          assert.strictEqual((yield* run(Spec.lspSymbols, Lsp.symbols, "a.txt")).code, 0)
+          const wrong = yield* run(Spec.lspHover, Lsp.hover, "a.txt")
+          assert.strictEqual(wrong.code, 2)
+          assert.include(wrong.err, "give FILE:LINE or FILE:LINE:COLUMN")
+        })),
+    limit
+  )
+
+  it.live(
+    "a place nobody knows: 1; a server that never answers: 2",
+    () =>
+      inProject(files, { definition: "null", silent_on: ["textDocument/hover"] }, (run) =>
+        Effect.gen(function*() {
+          assert.deepStrictEqual(yield* run(Spec.lspDefinition, Lsp.definition, "a.txt:1:1"), {
+            code: 1,
+            out: "",
+            err: ""
+          })
+          const silent = yield* run(Spec.lspHover, Lsp.hover, "a.txt:1:1", "--timeout-ms", "1500")
+          assert.strictEqual(silent.code, 2)
+        })),
+    limit
+  )
+
+  it.live(
+    "rename shows the change, and makes it unless it is a dry run",
+    () =>
+      inProject(files, {}, (run, root) =>
+        Effect.gen(function*() {
+          const dry = yield* run(Spec.lspRename, Lsp.rename, "a.txt:2:2", "GOOD", "--dry-run")
+          assert.strictEqual(dry.code, 0)
+          assert.include(dry.out, "Would change in 1 file:\nM a.txt (+1 -1)")
+          assert.strictEqual(fs.readFileSync(`${root}/a.txt`, "utf8"), files["a.txt"])
+          const real = yield* run(Spec.lspRename, Lsp.rename, "a.txt:2:2", "GOOD", "--json")
+          const document = yield* Schema.decodeUnknown(Schema.parseJson(Schemas.LspRename))(real.out)
+          assert.deepStrictEqual(document, {
+            v: 1,
+            applied: true,
+            files: [{ path: `${root}/a.txt`, added: 1, removed: 1 }]
+          })
+          assert.strictEqual(fs.readFileSync(`${root}/a.txt`, "utf8"), "fine\n\tGOOD \u{1F600} GOOD\n")
+        })),
+    limit
+  )
+
+  it.live(
+    "status starts nothing and says what is missing; doctor starts what is there",
+    () =>
+      inProject({ ...files, "main.rs": "fn main() {}\n" }, {}, (run) =>
+        Effect.gen(function*() {
+          const status = yield* run(Spec.lspStatus, Lsp.status, "--json")
+          const { servers } = yield* Schema.decodeUnknown(Schema.parseJson(Schemas.LspStatus))(status.out)
+          assert.deepStrictEqual(servers.map(({ server }) => server), ["hostile", "rust-analyzer"])
+          assert.strictEqual(servers[1]?.install, "rustup component add rust-analyzer")
+          const doctor = yield* run(Spec.lspDoctor, Lsp.doctor)
+          assert.strictEqual(doctor.code, 1)
+          assert.match(doctor.out, /^ok +hostile .*answers about [ab]\.txt\nFAIL +rust-analyzer .*rustup component add/)
+        })),
+    limit
+  )
+})
