@@ -29,14 +29,14 @@ export type Answer =
  * | --- | --- |
  * | `y`, `yes` | allow once |
  * | `s`, `session` | allow for this session |
- * | `a`, `always` | allow for this session, and for good by a rule in the local settings of the workspace |
+ * | `a`, `always` | allow for this session, and for good by a rule in the local settings of the workspace, where one can say it (`can_keep`) |
  * | `n`, `no` | deny |
  * | `n TEXT` | deny, and the text goes to the model |
  *
  * @since 0.1.0
  * @category decoding
  */
-export const answerOf = (text: string): Answer => {
+export const answerOf = (text: string, can_keep = true): Answer => {
   const [, word = "", rest = ""] = /^\s*(\S*)\s*([\s\S]*?)\s*$/.exec(text) ?? []
   const said = word.toLowerCase()
   if (said === "n" || said === "no") {
@@ -50,7 +50,9 @@ export const answerOf = (text: string): Answer => {
   if (said === "a" || said === "always") {
     return {
       decision: { decision: "allow", scope: "always" },
-      note: "allowed for this session; a rule for it goes to the local settings of this project"
+      note: can_keep
+        ? "allowed for this session; a rule for it goes to the local settings of this project"
+        : "allowed for this session only: no rule can say exactly this, so none is written"
     }
   }
   return null
@@ -76,6 +78,10 @@ export const questionText = (
     }`,
     ...(subject === "" ? [] : [indent(subject)]),
     ...details,
+    ...(context.session_covers === undefined
+      ? []
+      : [`  ${style.dim(`for this session (s): ${line(context.session_covers, 300)}`)}`]),
+    ...(context.can_keep === false ? [`  ${style.dim("always (a): no rule can say exactly this; as s")}`] : []),
     ""
   ].join("\n")
 }
@@ -136,7 +142,7 @@ export const make = (
     const style = styleFor(environment, environment.stderr_is_tty)
     const oneAtATime = yield* Effect.makeSemaphore(1)
 
-    const ask = (session_id: string): Effect.Effect<PermissionDecision> =>
+    const ask = (session_id: string, can_keep: boolean | undefined): Effect.Effect<PermissionDecision> =>
       Effect.gen(function*() {
         while (true) {
           const typed = yield* terminal.readLine(choices, { fresh: true })
@@ -147,7 +153,7 @@ export const make = (
             yield* Effect.sleep(interruptGrace)
             return { decision: "deny", reason: "interrupted by the user" }
           }
-          const answer = answerOf(typed.text)
+          const answer = answerOf(typed.text, can_keep)
           if (answer === null) continue
           if (answer.note !== undefined) yield* terminal.err(`  ${style.dim(answer.note)}\n`)
           return answer.decision
@@ -161,7 +167,7 @@ export const make = (
           Effect.gen(function*() {
             if (context.call_id !== undefined) yield* announcements.wait(context.call_id)
             yield* terminal.err(questionText(tool_name, input, context, style))
-            return yield* ask(context.session_id)
+            return yield* ask(context.session_id, context.can_keep)
           })
         ),
       ask: (question, context) =>

@@ -12,12 +12,20 @@ import * as Tiers from "./Tiers.ts"
 const under = (key: string | null, path: string): boolean =>
   key !== null && (key === path || key.startsWith(`${path}.`) || path.startsWith(`${key}.`))
 
+/** Warnings that say that the value would come to nothing. */
+const refused: ReadonlySet<string> = new Set([
+  "unknown_key",
+  "sensitive_ignored",
+  "rule_never_matches",
+  "rule_shadowed"
+])
+
 /** What the change would bring that was not there before: errors anywhere, warnings about the key itself. */
 const complaint = (before: ReadonlyArray<FoundIssue>, after: ReadonlyArray<FoundIssue>, path: string) => {
   const known = new Set(before.map(({ code, key }) => `${code} ${key}`))
   return after.find((issue) =>
     issue.severity === "error" ? !known.has(`${issue.code} ${issue.key}`) || under(issue.key, path) : (
-      (issue.code === "unknown_key" || issue.code === "sensitive_ignored") && under(issue.key, path)
+      refused.has(issue.code) && under(issue.key, path)
     )
   )
 }

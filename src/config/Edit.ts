@@ -6,12 +6,18 @@
  */
 import * as jsonc from "jsonc-parser"
 import * as Document from "./Document.ts"
-import { camel, quote } from "./Words.ts"
+import { camel, quote, typeName } from "./Words.ts"
 
 /** @since 0.1.0 @category models */
 export type Edited =
   | { readonly text: string }
   | { readonly problem: string }
+
+/** What has to be mended before anything can be set; null = nothing. */
+const notAnObject = (root: Document.Node | null): Edited | null =>
+  root === null || root.type === "object"
+    ? null
+    : { problem: `the file holds ${typeName(root)} where an object is expected; put {} in its place` }
 
 const formatting = (text: string): jsonc.FormattingOptions => {
   const indent = /\n([ \t]+)(?=\S)/u.exec(text)?.[1] ?? "  "
@@ -90,6 +96,8 @@ const locate = (root: Document.Node | null, path: ReadonlyArray<string>): Target
 export const set = (text: string, path: ReadonlyArray<string>, value: unknown): Edited => {
   const document = Document.parse(text)
   if (document.problem !== null) return { problem: `the file is no JSON: ${document.problem.message}` }
+  const other = notAnObject(document.root)
+  if (other !== null) return other
   const [head, pattern] = path
   if (head === "permissions" && pattern !== undefined && path.length === 2) {
     const list = locate(document.root, ["permissions"])
@@ -140,6 +148,8 @@ const setInList = (
 export const allow = (text: string, pattern: string): Edited => {
   const document = Document.parse(text)
   if (document.problem !== null) return { problem: `the file is no JSON: ${document.problem.message}` }
+  const other = notAnObject(document.root)
+  if (other !== null) return other
   const target = locate(document.root, ["permissions"])
   if ("problem" in target) return target
   const { node, path } = target

@@ -20,6 +20,10 @@ export interface PermissionRequestContext {
   readonly call_id?: string
   readonly subject?: string
   readonly rule?: string
+  /** What an answer for this session would cover, in words. */
+  readonly session_covers?: string
+  /** Whether a rule can keep the answer for good; absent = it is not known. */
+  readonly can_keep?: boolean
 }
 
 /** @since 0.1.0 @category models */

@@ -55,7 +55,11 @@ const hidesInner = (words: ReadonlyArray<ShellWord>): boolean =>
     const name = baseName(text)
     if (!isEvaluator(name)) return false
     const inner = words.slice(at + 1)
-    return shellText(name, inner).opaque || hidesItself(name, inner, floorOf(name, inner))
+    // What `find` runs ends before the last of its words.
+    const end = inner.findIndex((word) => word.known === null && /^[;+]$/.test(word.text))
+    return [inner, ...(end < 0 ? [] : [inner.slice(0, end)])].some((each) =>
+      shellText(name, each).opaque || hidesItself(name, each, floorOf(name, each))
+    )
   })
 
 /**

@@ -39,6 +39,8 @@ export interface PermissionRequest {
   readonly session_id: string
   readonly call_id: string
   readonly mode: RunPermissionMode
+  /** Takes known secrets out of a text for the record; absent = texts stay as they are. */
+  readonly safe?: (text: string) => string
   readonly report: (event: AgentEventBody) => Effect.Effect<void>
 }
 

@@ -14,10 +14,11 @@ import { Workspace } from "../domain/Workspace.ts"
 import { Files } from "../platform/Files.ts"
 import { ShellGrammar } from "../platform/ShellGrammar.ts"
 import { PermissionAudit } from "./Audit.ts"
-import { rulesOf, SessionGrants } from "./Grants.ts"
+import { coverage, type RuledBy, rulesOf, SessionGrants } from "./Grants.ts"
 import type { Authorization, PermissionRequest, PermissionsService } from "./Permissions.ts"
 import { PersistAllow } from "./PersistAllow.ts"
 import { managedNotDeny, PermissionPolicy, type PolicyVerdict, strictest } from "./Policy.ts"
+import { isOwnPlace, programWords } from "./Protected.ts"
 import { brokenExamples, examplesNeedShell, fromConfig, PermissionRuleError } from "./Rules.ts"
 import { analyse, pathSubject, type ShellLine, type ShellSource } from "./Shell.ts"
 
@@ -66,6 +67,10 @@ export const make = Effect.gen(function*() {
       (before) => before ? Effect.void : Effect.logWarning(`permission decisions are not recorded: ${message}`)
     )
 
+  /** A rule may hold what was once given to a tool, word for word: known secrets are taken out of it. */
+  const safely = (request: PermissionRequest, text: string | null): string | null =>
+    text === null ? null : request.safe?.(text) ?? text
+
   /** True = written, or it need not be. */
   const record = (
     request: PermissionRequest,
@@ -77,10 +82,10 @@ export const make = Effect.gen(function*() {
     audit.record({
       tool_name: request.tool_name,
       mode,
-      rule_matched: verdict.rule_matched,
+      rule_matched: safely(request, verdict.rule_matched),
       session_id: request.session_id,
       decided_by,
-      reason,
+      reason: safely(request, reason),
       call_id: request.call_id,
       tier: verdict.tier ?? null
     }).pipe(
@@ -122,18 +127,58 @@ export const make = Effect.gen(function*() {
       return strictest([yield* line(first), ...(yield* Effect.forEach(rest, line))])
     })
 
+  /** Files of the workspace that hooks and servers are started from. */
+  const programs = yield* Effect.cached(
+    Effect.map(
+      Effect.forEach(
+        programWords(config.config),
+        (word) =>
+          files.canonical(word.startsWith("/") ? word : `${workspace.root}/${word}`).pipe(
+            Effect.map((canonical) => pathSubject(canonical.path, workspace.root)),
+            Effect.orElseSucceed(() => "")
+          )
+      ),
+      (subjects): ReadonlySet<string> => new Set(subjects.filter((subject) => subject !== "" && subject !== "."))
+    )
+  )
+
+  /** The protected file that a call changes and that is asked about; null = there is none. */
+  const protectedPlace = (request: PermissionRequest, verdict: PolicyVerdict): Effect.Effect<string | null> =>
+    Effect.gen(function*() {
+      const written = verdict.parts === undefined
+        ? request.kind === "edit" ? request.subjects : []
+        : verdict.parts.flatMap(({ kind, mode, text }) => kind === "write" && mode === "prompt" ? [text] : [])
+      if (written.length === 0) return null
+      const own = written.find(isOwnPlace)
+      if (own !== undefined) return own
+      const started = yield* programs
+      return written.find((subject) => started.has(subject)) ?? null
+    })
+
+  /** Which rule asks about a subject of this call, the names that stand for it taken along. */
+  const ruledBy = (request: PermissionRequest): RuledBy => (subject) =>
+    [request.tool_name, ...(request.other_names ?? [])].map((name) => {
+      const { mode, rule_index, rule_matched, tier } = policy.evaluate(name, subject)
+      return mode === "prompt" && rule_index !== null ? JSON.stringify([tier ?? "", rule_index, rule_matched]) : ""
+    }).join(" ")
+
   const ask = (
     request: PermissionRequest,
-    rule: string | null
+    verdict: PolicyVerdict
   ): Effect.Effect<{ readonly by: string; readonly decision: PermissionDecision }> =>
     Effect.gen(function*() {
       const subject = request.subjects.join(", ")
+      const rule = verdict.rule_matched
+      const session_covers = coverage(request, verdict)
+      const can_keep = Option.isSome(persist) && rulesOf(request, verdict) !== null
       for (const prompter of prompters) {
         const decision = yield* prompter.requestPermission(request.tool_name, request.input, {
           session_id: request.session_id,
           call_id: request.call_id,
           ...(subject === "" ? {} : { subject }),
-          ...(rule === null ? {} : { rule })
+          ...(rule === null ? {} : { rule }),
+          session_covers,
+          can_keep
         }).pipe(
           // A prompter that fails has not answered (reading 2.4).
           Effect.catchAllDefect((defect) =>
@@ -167,12 +212,12 @@ export const make = Effect.gen(function*() {
       )
     })
 
-  /** Every part that is asked about is a file in the workspace that a redirection writes, and none that is protected. */
+  /** Every part that is asked about is a file in the workspace that a redirection writes. */
   const onlyEdits = (verdict: PolicyVerdict): boolean =>
     verdict.parts !== undefined &&
     verdict.parts.every((part) =>
       part.mode !== "prompt" ||
-      (part.kind === "write" && part.grantable && !/^(?:\/|\.git(?:\/|$)|\.hanzo(?:\/|$))/.test(part.text))
+      (part.kind === "write" && part.grantable && !part.text.startsWith("/"))
     )
 
   const authorize = (request: PermissionRequest): Effect.Effect<Authorization> =>
@@ -186,8 +231,8 @@ export const make = Effect.gen(function*() {
             tool: request.tool_name,
             mode,
             decided_by,
-            rule_matched: verdict.rule_matched,
-            reason
+            rule_matched: safely(request, verdict.rule_matched),
+            reason: safely(request, reason)
           }),
           mode === "allow"
             ? { allowed: true, decided_by } as const
@@ -207,7 +252,7 @@ export const make = Effect.gen(function*() {
       ): Effect.Effect<Authorization> =>
         Effect.flatMap(record(request, verdict, mode, decided_by, recorded), (written) =>
           written || mode === "deny" ? report(mode, decided_by, reason) : unrecorded)
-      const ruled = verdict.rule_index === null ? "default" : "rule"
+      const decider = verdict.rule_index === null ? "default" : "rule"
 
       if (verdict.mode === "deny") {
         return yield* decide("deny", "rule", verdict.reason ?? `denied by rule ${JSON.stringify(verdict.rule_matched)}`)
@@ -215,16 +260,17 @@ export const make = Effect.gen(function*() {
       const planned = request.mode === "plan" && !request.read_only
       const plan = "plan mode: nothing may be changed, only read-only tools run"
       if (verdict.mode === "allow") {
-        return yield* planned ? decide("deny", "mode", plan) : decide("allow", ruled, verdict.reason)
+        return yield* planned ? decide("deny", "mode", plan) : decide("allow", decider, verdict.reason)
       }
 
-      if (!(yield* record(request, verdict, "prompt", ruled, verdict.reason))) {
+      if (!(yield* record(request, verdict, "prompt", decider, verdict.reason))) {
         return yield* unrecorded
       }
       if (planned) {
         return yield* decide("deny", "mode", plan)
       }
-      if (verdict.unsure !== true) {
+      const place = verdict.unsure === true ? null : yield* protectedPlace(request, verdict)
+      if (verdict.unsure !== true && place === null) {
         if (request.mode === "bypass") {
           return yield* decide("allow", "mode", "permission mode bypass")
         }
@@ -235,17 +281,25 @@ export const make = Effect.gen(function*() {
           return yield* decide("allow", "mode", "permission mode accept-edits")
         }
       }
+      const ruled = ruledBy(request)
       const granted = () =>
-        grants.has(request.session_id, request, verdict)
+        grants.has(request.session_id, request, verdict, ruled)
       if (granted()) return yield* decide("allow", "session", null)
       const why = verdict.why === undefined ? "" : ` (${verdict.why})`
       if (prompters.length === 0) {
+        const exact = rulesOf(request, verdict)?.map(({ tool_pattern }) => `--allow ${JSON.stringify(tool_pattern)}`)
+        const remedy = verdict.unsure === true
+          ? "no rule that allows and no permission mode lifts this: write it as plain commands whose programs, options " +
+            "and files stand there as they are, or run it where a person can be asked"
+          : place !== null
+          ? `${place} decides what runs later, so no permission mode lifts this; a rule does${
+            exact === undefined ? "" : ` (${exact.join(" ")})`
+          }`
+          : `allow it with a rule (--allow ${JSON.stringify(request.tool_name)}) or a permission mode`
         return yield* decide(
           "deny",
           "no_prompter",
-          `no_prompter: ${request.tool_name} needs permission${why} and nobody can be asked here; allow it with a rule (--allow ${
-            JSON.stringify(request.tool_name)
-          }) or a permission mode`,
+          `no_prompter: ${request.tool_name} needs permission${why} and nobody can be asked here; ${remedy}`,
           "no_prompter: nobody can be asked"
         )
       }
@@ -259,10 +313,10 @@ export const make = Effect.gen(function*() {
           tool: request.tool_name,
           ...(subject === "" ? {} : { subject })
         })
-        const { by, decision } = yield* ask(request, verdict.rule_matched)
+        const { by, decision } = yield* ask(request, verdict)
         if (decision.decision === "allow") {
           if (decision.scope === "session" || decision.scope === "always") {
-            grants.add(request.session_id, request, verdict)
+            grants.add(request.session_id, request, verdict, ruled)
           }
           const note = decision.scope === "always" ? yield* keep(request, verdict) : null
           return yield* decide("allow", by, note)

@@ -77,7 +77,7 @@ export const makeGlobTool = Effect.gen(function*() {
         return {
           subjects: [target.subject],
           inside_workspace: target.inside,
-          run: () =>
+          run: ({ denies }) =>
             Effect.gen(function*() {
               const found = yield* files.stat(target.path).pipe(Effect.mapError(toFailure))
               if (found === null) return yield* fail(yield* paths.missing(target))
@@ -90,8 +90,11 @@ export const makeGlobTool = Effect.gen(function*() {
                 Effect.mapError(toFailure)
               )
               const separator = target.path.endsWith("/") ? "" : "/"
+              const open = walked.files.filter((name) =>
+                denies?.(paths.subject(`${target.path}${separator}${name}`)) !== true
+              )
               const stamped = yield* Effect.forEach(
-                walked.files,
+                open,
                 (name) => {
                   const file = `${target.path}${separator}${name}`
                   return files.stat(file).pipe(

@@ -200,7 +200,7 @@ const make = (engine: "auto" | "javascript") =>
           return {
             subjects: [target.subject],
             inside_workspace: target.inside,
-            run: () =>
+            run: ({ denies }) =>
               Effect.gen(function*() {
                 const found = yield* files.stat(target.path).pipe(Effect.mapError(toFailure))
                 if (found === null) return yield* fail(yield* paths.missing(target))
@@ -219,15 +219,24 @@ const make = (engine: "auto" | "javascript") =>
                   directory: is_directory ? target.path : target.path.slice(0, cut) || "/",
                   file: is_directory ? undefined : target.path.slice(cut + 1)
                 }
-                const result = (engine === "auto" ? yield* withRipgrep(search) : null) ??
+                const all = (engine === "auto" ? yield* withRipgrep(search) : null) ??
                   (yield* withJavaScript(search))
+                const separator = search.directory.endsWith("/") ? "" : "/"
+                const absolute = (file: string) => `${search.directory}${separator}${file}`
+                // A directory may hold what a rule keeps from this tool: no line and no name of it is shown.
+                const closed = new Map<string, boolean>()
+                const open = (file: string): boolean => {
+                  const known = closed.get(file) ?? denies?.(paths.subject(absolute(file))) === true
+                  closed.set(file, known)
+                  return !known
+                }
+                const result = { ...all, matches: all.matches.filter(({ file }) => open(file)) }
                 if (result.matches.length === 0) {
                   const place = paths.place(target.path)
                   const where = glob === undefined ? place : `${glob} of ${place}`
                   return success(`No line matches ${JSON.stringify(pattern)} in ${where}.`)
                 }
-                const separator = search.directory.endsWith("/") ? "" : "/"
-                const display = (file: string) => paths.display(`${search.directory}${separator}${file}`)
+                const display = (file: string) => paths.display(absolute(file))
                 return success(renderMatches(result.matches, display, result.incomplete))
               })
           }

@@ -177,7 +177,8 @@ const make = Effect.gen(function*() {
     execute: PreparedCall["run"],
     course: Course.Course,
     mask: Mask.Mask,
-    mode: RunPermissionMode
+    mode: RunPermissionMode,
+    other_names: ReadonlyArray<string>
   ): Effect.Effect<ToolResult> =>
     Effect.gen(function*() {
       const { call_id, session_id, tool_name } = call
@@ -191,9 +192,13 @@ const make = Effect.gen(function*() {
 
       const live = liveOutput(call, mask)
       const started = yield* Clock.currentTimeMillis
+      const denies = (subject: string): boolean =>
+        [tool_name, ...other_names].some((name) => permissions.evaluate(name, subject).mode === "deny")
       // A tool that interrupts itself has an end of its own; here it is the call that is interrupted.
       const done = yield* Effect.exit(
-        Effect.suspend(() => execute({ session_id, call_id, emit: live.emit, mask, mode, report: course.report }))
+        Effect.suspend(() =>
+          execute({ session_id, call_id, emit: live.emit, mask, mode, report: course.report, denies })
+        )
       ).pipe(Effect.zipLeft(live.flush), Effect.onInterrupt(() => course.ran(started, "interrupted")))
       const result = (yield* currentMask).result(
         Exit.isSuccess(done) ? lawful(tool_name, done.value) : yield* broke(tool_name, done.cause)
@@ -247,6 +252,7 @@ const make = Effect.gen(function*() {
           permissions.authorize({
             ...call,
             mode: context.mode,
+            safe: mask.text,
             ...(tool.other_names === undefined ? {} : { other_names: tool.other_names })
           })
         ),
@@ -256,7 +262,7 @@ const make = Effect.gen(function*() {
 
       // In one piece when the call has ended: that it was allowed is written down already.
       return yield* Effect.ensuring(
-        onward(call, authorization.decided_by, execute, course, mask, context.mode),
+        onward(call, authorization.decided_by, execute, course, mask, context.mode, tool.other_names ?? []),
         Effect.suspend(() => permissions.recordSteps(call, course.steps)).pipe(
           Effect.catchAllCause((cause) => Effect.logError(`the record of ${name} broke: ${Cause.pretty(cause)}`))
         )

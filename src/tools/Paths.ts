@@ -30,6 +30,8 @@ export interface ResolvedPath extends CanonicalPath {
 export interface PathsService {
   /** Fails when the text is no path; `field` is the input's name in the message. Nothing has to exist. */
   readonly resolve: (input: string, field?: string) => Effect.Effect<ResolvedPath, ToolFailure>
+  /** A canonical path as rules see it. */
+  readonly subject: (path: string) => string
   /** The display form of a canonical path. */
   readonly display: (path: string) => string
   /** The same for a sentence: `.` is "the working directory". */
@@ -67,6 +69,7 @@ export class Paths extends Context.Tag("@hanzo/dev/tools/Paths")<Paths, PathsSer
 
       const below = (root: string, at: string): string =>
         at === root ? "." : path.relative(root, at).split(path.sep).join("/")
+      const subject = (at: string): string => isInside(workspace.root, at, path.sep) ? below(workspace.root, at) : at
       const display = (at: string): string => isInside(workspace.cwd, at, path.sep) ? below(workspace.cwd, at) : at
 
       // Joined as text: `..` after a symbolic link means the parent of its target, which only the walk can tell.
@@ -87,7 +90,7 @@ export class Paths extends Context.Tag("@hanzo/dev/tools/Paths")<Paths, PathsSer
             return {
               ...canonical,
               inside,
-              subject: inside ? below(workspace.root, canonical.path) : canonical.path,
+              subject: subject(canonical.path),
               display: display(canonical.path)
             }
           })
@@ -113,7 +116,7 @@ export class Paths extends Context.Tag("@hanzo/dev/tools/Paths")<Paths, PathsSer
 
       const place = (at: string): string => at === workspace.cwd ? "the working directory" : display(at)
 
-      return { resolve, display, place, missing }
+      return { resolve, subject, display, place, missing }
     })
   )
 }

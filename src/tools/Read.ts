@@ -103,14 +103,17 @@ export const makeReadTool = Effect.gen(function*() {
       Effect.map(paths.resolve(path), (target) => ({
         subjects: [target.subject],
         inside_workspace: target.inside,
-        run: ({ session_id }) =>
+        run: ({ denies, session_id }) =>
           Effect.gen(function*() {
             const name = target.display
             const fail = (message: string) => new ToolFailure({ message })
             const found = yield* files.stat(target.path).pipe(Effect.mapError(toFailure))
             if (found === null) return yield* fail(yield* paths.missing(target))
             if (found.kind === "directory") {
-              const entries = yield* files.list(target.path).pipe(Effect.mapError(toFailure))
+              const separator = target.path.endsWith("/") ? "" : "/"
+              const entries = (yield* files.list(target.path).pipe(Effect.mapError(toFailure))).filter((entry) =>
+                denies?.(paths.subject(`${target.path}${separator}${entry.name}`)) !== true
+              )
               return yield* fail(
                 `${name} is a directory. Its entries:\n${listing(entries)}\nRead one of them, or use glob.`
               )

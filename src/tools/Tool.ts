@@ -37,6 +37,8 @@ export interface ToolRun {
   readonly mode?: RunPermissionMode
   /** Takes the events that the call brings beside its output; absent = nobody listens. */
   readonly report?: (event: AgentEventBody) => Effect.Effect<void>
+  /** A rule denies this tool the subject: what it finds there is left out. Absent = no rule does. */
+  readonly denies?: (subject: string) => boolean
 }
 
 /** @since 0.1.0 @category models */

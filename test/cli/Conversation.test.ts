@@ -248,7 +248,9 @@ describe("7.7 the question of permission", () => {
       ["yn", null]
     ]
     for (const [text, decision] of table) assert.deepEqual(Prompter.answerOf(text)?.decision ?? null, decision, text)
-    assert.match(Prompter.answerOf("a")?.note ?? "", /for this session/)
+    assert.match(Prompter.answerOf("a")?.note ?? "", /for this session; a rule/)
+    // What no rule can say is not promised (7.7).
+    assert.match(Prompter.answerOf("a", false)?.note ?? "", /for this session only: .*none is written/)
   })
 
   it.prop("no answer but a plain yes, session or always allows", [FastCheck.string()], ([text]) => {
@@ -268,6 +270,14 @@ describe("7.7 the question of permission", () => {
     )
     assert.include(text, "rm -rf /")
     assert.include(text, "timeout_ms:\n    5")
+    const narrow = Prompter.questionText("write", { path: "src/a" }, {
+      session_id: "s",
+      subject: "src/a",
+      session_covers: "write of the files below src/",
+      can_keep: false
+    }, colourless)
+    assert.include(narrow, "for this session (s): write of the files below src/")
+    assert.include(narrow, "no rule can say exactly this")
     const hostile = Prompter.questionText("write", { path: "a", content: "\u001b[1A\u202eevil" }, {
       session_id: "s",
       subject: "a"

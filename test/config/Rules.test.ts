@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import type { PermissionMode } from "../../src/domain/Permission.ts"
+import { assign } from "../../src/config/Assign.ts"
+import { allow } from "../../src/config/Edit.ts"
 import { definitionText, trustHash, waiting } from "../../src/config/Definitions.ts"
 import { covers, patternProblem, toolNames } from "../../src/config/RulePatterns.ts"
 import * as Tiers from "../../src/config/Tiers.ts"
@@ -103,6 +105,33 @@ describe("7.1, 7.5 rules that say nothing", () => {
       if (matches(below, of)) assert.isTrue(matches(above, of), JSON.stringify([above, below, of]))
     }
   }, { fastCheck: { numRuns: 1_000 } })
+})
+
+describe("4.10 a file that holds no object", () => {
+  it("is named with what to do, and nothing is written", () => {
+    for (const text of ["null", "[]", "1", "\"x\"", "true", " // c\n null"]) {
+      for (const tier of ["user", "project", "local"] as const) {
+        for (const key of [["theme"], ["permissions", "bash"], ["providers", "a", "base_url"]]) {
+          const edited = assign(tier, "/f", text, key, "dark")
+          assert.match("problem" in edited ? edited.problem : "", /the file holds .*; put \{\} in its place/, text)
+        }
+      }
+      const allowed = allow(text, "bash(x)")
+      assert.match("problem" in allowed ? allowed.problem : "", /put \{\} in its place/, text)
+    }
+    assert.deepStrictEqual(assign("project", "/f", "", ["theme"], "dark"), { text: "{\n  \"theme\": \"dark\"\n}\n" })
+  })
+
+  it("a rule that would come to nothing is not set", () => {
+    const problem = (text: string, pattern: string): string => {
+      const edited = assign("user", "/f", text, ["permissions", pattern], "deny")
+      return "problem" in edited ? edited.problem : ""
+    }
+    assert.match(problem("", "Bash(rm *)"), /did you mean "bash"/)
+    assert.match(problem("", "bash(rm *"), /bracket/)
+    assert.match(problem("{\"permissions\": {\"bash\": \"allow\"}}", "bash(rm *)"), /put the deny before it/)
+    assert.strictEqual(problem("{\"permissions\": {\"read\": \"allow\"}}", "bash(rm *)"), "")
+  })
 })
 
 type Rule = readonly [pattern: string, mode: PermissionMode]

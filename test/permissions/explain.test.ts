@@ -128,4 +128,24 @@ rules, in the order in which they are tried:
     ])
     assert.include(listText(listing), "allow  bash(git *)   user /u/settings.json:4")
   })
+
+  it("a rule that never decides is not said to be final", () => {
+    const dead: ReadonlyArray<TieredRule> = [
+      { tool_pattern: "bash(git *)", mode: "allow", tier: "user" },
+      { tool_pattern: "bash(git push*)", mode: "deny", tier: "user" },
+      { tool_pattern: "Bash(rm *)", mode: "deny", tier: "user" },
+      { tool_pattern: "bash(rm *)", mode: "deny", tier: "user" },
+      { tool_pattern: "bash(rm *)", mode: "allow", tier: "project" }
+    ]
+    const notes = (of: ReadonlyArray<{ readonly note: string | null; readonly tier: string | null }>) =>
+      of.filter(({ tier }) => tier === "user").map(({ note }) => note)
+    const explanation = explain(dead, "bash", "git push", { shell })
+    assert.strictEqual(explanation.verdict.mode, "allow")
+    for (const found of [notes(explanation.rules), notes(list(dead).rules)]) {
+      assert.strictEqual(found[0], null)
+      assert.strictEqual(found[1], "it never decides: \"bash(git *)\" (allow) stands before it")
+      assert.include(found[2] ?? "", "did you mean \"bash\"")
+      assert.strictEqual(found[3], "no other tier can lift this deny")
+    }
+  })
 })

@@ -197,15 +197,127 @@ describe("Permissions", () => {
     }).pipe(Effect.provide(layerOf({ permissions: { "bash(ls)": "allow" }, prompters: [user.service] })))
   })
 
-  it.effect("7.7: a file tool for this session: everything inside the workspace, nothing outside", () => {
-    const user = prompter("user", allow("session"), { decision: "deny", reason: "no" })
+  it.effect("7.7: a file tool for this session: the file, or the files below its directory", () => {
+    const user = prompter("user", allow("session"), allow("session"), { decision: "deny", reason: "no" })
     return Effect.gen(function*() {
       assert.isTrue((yield* call("write", ["a"])).allowed)
-      assert.deepInclude(yield* call("write", ["b"]), { decided_by: "session" })
+      assert.isTrue((yield* call("write", ["src/a"])).allowed)
+      for (const subject of ["a", "src/a", "src/b", "src/deep/c"]) {
+        assert.deepInclude(yield* call("write", [subject]), { decided_by: "session" }, subject)
+      }
+      assert.deepInclude(yield* call("write", ["a", "src/x"]), { decided_by: "session" })
+      for (const subjects of [["b"], ["src2/a"], ["a", "b"], ["src/.git/config"]]) {
+        assert.isFalse((yield* call("write", subjects)).allowed, subjects.join())
+      }
       assert.isFalse((yield* call("write", ["/b"], { inside_workspace: false })).allowed)
       assert.isFalse((yield* call("edit", ["a"])).allowed)
     }).pipe(Effect.provide(layerOf({ prompters: [user.service] })))
   })
+
+  it.effect("7.7: an answer for this session lifts no rule that it was not asked under", () => {
+    const user = prompter("user", allow("session"), { decision: "deny", reason: "no" })
+    const permissions = { "write(src/prod/*)": "prompt", "*(*.key)": "prompt", "edit(*)": "prompt" }
+    return Effect.gen(function*() {
+      assert.isTrue((yield* call("write", ["src/a.txt"])).allowed)
+      for (const subjects of [["src/prod/x"], ["src/x.key"], ["src/b", "src/prod/x"], ["src/prod/x", "src/b"]]) {
+        assert.isFalse((yield* call("write", subjects)).allowed, subjects.join())
+      }
+      // Another name of the tool that a rule speaks about counts as well.
+      assert.isFalse((yield* call("write", ["src/b"], { other_names: ["edit"] })).allowed)
+      assert.deepInclude(yield* call("write", ["src/b"]), { decided_by: "session" })
+    }).pipe(Effect.provide(layerOf({ permissions, prompters: [user.service] })))
+  })
+
+  it.effect("7.7: the question says how wide the answer is, and whether it can be kept", () => {
+    const said: Array<readonly [covers: string | undefined, can_keep: boolean | undefined]> = []
+    const service: PermissionPrompterService = {
+      name: "user",
+      requestPermission: (_tool, _input, { can_keep, session_covers }) =>
+        Effect.sync(() => {
+          said.push([session_covers, can_keep])
+          return { decision: "allow", scope: "once" }
+        })
+    }
+    return Effect.gen(function*() {
+      yield* call("write", ["src/a"])
+      yield* call("write", ["a"])
+      yield* call("mcp__a__b", [])
+      yield* bash("make; ls")
+      yield* bash("ls *.md $HOME")
+      yield* bash("make '")
+      assert.deepStrictEqual(said, [
+        ["write of the files below src/; not what another rule asks about", true],
+        ["write of a; not what another rule asks about", true],
+        ["every call of mcp__a__b", true],
+        ["exactly this line, and the commands in it that are asked about", true],
+        ["exactly this line", false],
+        ["exactly this line, and the commands in it that are asked about", false]
+      ])
+    }).pipe(Effect.provide(layerOf({ prompters: [service], persist: () => Effect.void })))
+  })
+
+  it.effect("7.4: no mode lifts a question about what decides what runs later", () => {
+    const root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "permissions-")))
+    fs.mkdirSync(path.join(root, "tools"))
+    fs.writeFileSync(path.join(root, "tools", "real.sh"), "")
+    fs.symlinkSync("tools/real.sh", path.join(root, "check.sh"))
+    const settings = {
+      hooks: [{ event: "pre_tool_use", tool_pattern: "*", command: "sh './check.sh' && scripts/b" }],
+      mcp_servers: { s: { command: ["node", "server.js"] } }
+    }
+    return Effect.gen(function*() {
+      const places = [
+        ".git/hooks/pre-commit",
+        ".git",
+        "vendor/a/.git/config",
+        ".GIT/hooks/x",
+        ".hanzo/settings.json",
+        "tools/real.sh",
+        "scripts/b",
+        "server.js"
+      ]
+      for (const mode of ["accept-edits", "bypass"] as const) {
+        for (const place of places) {
+          const refused = yield* call("write", [place], { mode })
+          assert.deepInclude(refused, { allowed: false, decided_by: "no_prompter" }, place)
+          assert.include(refused.allowed ? "" : refused.reason, `--allow ${JSON.stringify(`write(${place})`)}`)
+          assert.isFalse((yield* call("apply_patch", ["a", place], { mode })).allowed, place)
+          assert.isFalse((yield* bash(`echo a > ${place}`, { mode })).allowed, place)
+          assert.isFalse((yield* bash(`sh -c 'echo a > ${place}'`, { mode })).allowed, place)
+        }
+        assert.isTrue((yield* call("write", ["scripts/c"], { mode })).allowed)
+        assert.isTrue((yield* call("write", [".gitignore"], { mode })).allowed)
+      }
+      assert.isTrue((yield* call("read", [".git/config"], { mode: "bypass" })).allowed)
+    }).pipe(
+      Effect.provide(layerOf({ root, settings, permissions: { "bash(echo *)": "allow" } })),
+      Effect.ensuring(Effect.sync(() => fs.rmSync(root, { recursive: true })))
+    )
+  })
+
+  it.effect("7.4: no mode lifts a question about a line in which a deny may be hidden, and the refusal says what helps", () =>
+    Effect.gen(function*() {
+      for (
+        const line of [
+          "nohup /bin/r[m] x",
+          "find . -exec sh -c 'r\"\"m x' \\;",
+          "python3 -c 'x'",
+          "echo a 5<>.env",
+          "sh -c 'echo a > .env'",
+          "ln -s .env q; echo a > q"
+        ]
+      ) {
+        const refused = yield* bash(line, { mode: "bypass" })
+        assert.deepInclude(refused, { allowed: false, decided_by: "no_prompter" }, line)
+        const reason = refused.allowed ? "" : refused.reason
+        assert.include(reason, "no rule that allows and no permission mode lifts this")
+        assert.notInclude(reason, "--allow")
+      }
+    }).pipe(
+      Effect.provide(
+        layerOf({ permissions: { "bash(rm *)": "deny", "write(.env)": "deny", bash: "allow", write: "allow" } })
+      )
+    ))
 
   it.effect("7.7: always writes narrow rules for what was asked about", () => {
     const user = prompter("user", allow("always"))
@@ -349,6 +461,21 @@ describe("7.8: every evaluation is recorded", () => {
       assert.isAtLeast(all.length, 30)
       assert.notInclude(JSON.stringify(all), "hunter2")
     }).pipe(Effect.provide(layerOf({ permissions: { "bash(rm *)": "deny", "bash(eval *)": "prompt" } }))))
+
+  it.effect("a rule that holds a known secret is recorded without it", () =>
+    Effect.gen(function*() {
+      const safe = (text: string): string => text.replaceAll("TOKEN-abc123", "***")
+      events.length = 0
+      yield* bash("echo TOKEN-abc123", { safe })
+      yield* bash("rm TOKEN-abc123", { safe })
+      const { records: all } = yield* records
+      assert.deepStrictEqual(all.map(({ rule_matched }) => rule_matched), ["bash(echo ***)", "bash(rm ***)"])
+      assert.notInclude(JSON.stringify([all, events]), "TOKEN-abc123")
+    }).pipe(
+      Effect.provide(
+        layerOf({ permissions: { "bash(echo TOKEN-abc123)": "allow", "bash(rm TOKEN-abc123)": "deny" } })
+      )
+    ))
 
   it.effect("not writable: the call goes on, or is refused where the record is required", () =>
     Effect.gen(function*() {

@@ -31,6 +31,78 @@ describe("command lines (7.6)", () => {
     })
   }
 
+  it("what is asked about although all is allowed but what is denied: no mode lifts it", () => {
+    for (const [line] of lines) {
+      const verdict = sets[1].evaluate("bash", line)
+      if (verdict.mode === "prompt") assert.isTrue(verdict.unsure, line)
+    }
+  })
+
+  it("a deny of files alone is looked for in all that is not understood, whichever tool it names", () => {
+    for (const pattern of ["write(.env)", "edit(.env)", "apply_patch(.env)", "*(.env)", "[we]*(.e*)"]) {
+      const policy = policyOf([[pattern, "deny"], ["bash", "allow"], ["write", "allow"]])
+      for (
+        const line of [
+          "echo a 5<>.env",
+          "cat <<E>.env\na\nE",
+          "sh -c 'echo a >.env'",
+          "eval 'echo a >.env'",
+          "eval \"$x\"",
+          "ln -s .env q; echo a>q",
+          "$x .env",
+          "python3 -c 'open()'",
+          "find . -exec sh -c 'echo a > .env' \\;",
+          "echo a > $x"
+        ]
+      ) assert.deepInclude(policy.evaluate("bash", line), { mode: "prompt", unsure: true }, `${pattern} ${line}`)
+      assert.include(["deny", "prompt"], policy.evaluate("bash", "echo a > .env").mode, pattern)
+      for (const line of ["rm x", "echo a > b", "sh -c 'echo a > b'", "sudo ls", "for x in a; do ls $x; done"]) {
+        assert.strictEqual(policy.evaluate("bash", line).mode, "allow", `${pattern} ${line}`)
+      }
+    }
+  })
+
+  it("without a deny nothing is hidden: what all of bash may, it may", () => {
+    const policy = policyOf([["bash", "allow"], ["write", "allow"]])
+    for (const [line] of lines) assert.strictEqual(policy.evaluate("bash", line).mode, "allow", line)
+  })
+
+  it.prop("no way to write a denied program behind a wrapper passes for certain", [
+    FastCheck.constantFrom(
+      ..."nohup|nice --adj=5|nice|command|time|/usr/bin/time -o l|stdbuf --out=L|stdbuf -oL|timeout 5|timeout --foo 5|env|env a.b=1|env -iv|sudo|doas|setsid|exec|flock l|unshare|xargs|builtin|ionice|script -q|docker exec c|/lib64/ld-linux-x86-64.so.2|find . -exec|eval|trap --"
+        .split("|")
+    ),
+    FastCheck.constantFrom(
+      "/bin/r[m] x",
+      "/bin/r? x",
+      "$a x",
+      "sh -c 'r\"\"m x'",
+      "sh -c 'r\\m x'",
+      "sh -oc errexit \"r''m x\"",
+      "bash -c -O extglob '$a x'",
+      "bash <<< 'rm x'",
+      "env -S 'r\\cm x'",
+      "sed '1s_.*_rm x_e' f",
+      "python3 -c 'rm(\"x\")'",
+      "git -c alias.z='!r\"\"m x' z",
+      "awk 'BEGIN{system(\"r\" \"m x\")}'"
+    ),
+    FastCheck.constantFrom("", "nohup ", "nice --adj=5 ", "X=1 ", "cd a && ", "true | ")
+  ], ([wrapper, inner, before]) => {
+    // An unknown program is no wrapper for a word that is not known; its interpreters are.
+    if (wrapper === "docker exec c" && /^(?:\/bin|\$|bash <)/.test(inner)) return
+    const line = `${before}${wrapper} ${inner}${wrapper.startsWith("find") ? " \\;" : ""}`
+    for (
+      const policy of [
+        policyOf([["bash(rm *)", "deny"], ["bash", "allow"]]),
+        policyOf([["bash(rm *)", "deny"], ["bash(*)", "allow"]])
+      ]
+    ) {
+      const verdict = policy.evaluate("bash", line)
+      assert.isTrue(verdict.mode === "deny" || verdict.unsure === true, line)
+    }
+  }, { fastCheck: { numRuns: 600 } })
+
   it("several commands: the first one that has the combined mode is reported", () => {
     const policy = policyOf([["bash(a)", "allow"], ["bash(b *)", "deny"], ["bash(c *)", "deny"], ["bash(d)", "prompt"]])
     assert.deepInclude(policy.evaluate("bash", "a; c 1; b 2"), {

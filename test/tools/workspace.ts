@@ -30,12 +30,22 @@ export interface World {
   readonly root: string
   readonly tool: (name: string) => NativeTool
   /** prepare and run, in session "s". */
-  readonly call: (name: string, input: JsonObject, session?: string) => Effect.Effect<ToolResult, ToolFailure>
+  readonly call: (
+    name: string,
+    input: JsonObject,
+    session?: string,
+    denies?: (subject: string) => boolean
+  ) => Effect.Effect<ToolResult, ToolFailure>
   readonly put: (name: string, content: string | Uint8Array) => string
   readonly text: (name: string) => string
 }
 
-const run = (session_id: string) => ({ session_id, call_id: "call_1", emit: () => Effect.void })
+const run = (session_id: string, denies?: (subject: string) => boolean) => ({
+  session_id,
+  call_id: "call_1",
+  emit: () => Effect.void,
+  ...(denies === undefined ? {} : { denies })
+})
 
 export const platform = (base: string, root: string, cwd: string, vars?: Record<string, string>) =>
   Layer.mergeAll(
@@ -69,8 +79,8 @@ export const world = (options: { readonly cwd?: string; readonly vars?: Record<s
       base,
       root,
       tool,
-      call: (name, input, session = "s") =>
-        Effect.flatMap(tool(name).prepare(input), (prepared) => prepared.run(run(session))),
+      call: (name, input, session = "s", denies) =>
+        Effect.flatMap(tool(name).prepare(input), (prepared) => prepared.run(run(session, denies))),
       put: (name, content) => {
         const at = path.resolve(root, name)
         fs.mkdirSync(path.dirname(at), { recursive: true })
