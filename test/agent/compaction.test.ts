@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Chunk from "effect/Chunk"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -266,24 +267,56 @@ describe("one long turn (5.8)", () => {
 })
 
 describe("the loop breaker (5.9)", () => {
-  it.effect("three compactions running that save little end it for the turn, visibly; the next turn has it again", () =>
-    Effect.gen(function*() {
-      const settings = "{\"max_tokens\": 2000, \"reserve_recent\": 1}"
-      // the provider counts what our estimates do not see: the conversation is always too long
-      let n = 0
-      const turns: ReadonlyArray<Turn> = [
-        ...Array.from({ length: 8 }, () => calls(`c${n++}`, "bash", { command: `${n} # 30` }, 1900)),
-        answers("done", 100)
-      ]
-      const events = yield* run(
-        { settings, turns, tools: { bash: cat }, summary: () => answers("s") },
-        collect({ prompt: "go" })
-      )
-      assert.strictEqual(of(events, "run.completed").length, 1)
-      assert.strictEqual(of(events, "compaction").length, 3)
-      const notices = of(events, "notice").filter(({ code }) => code === "compaction_off")
-      assert.strictEqual(notices.length, 1)
-    }))
+  it.effect("three compactions running that save little end it for the message, visibly; the next one has it again", () => {
+    // the provider counts what our estimates do not see: the conversation is always too long
+    let n = 0
+    const long = () => Array.from({ length: 8 }, () => calls(`c${n++}`, "bash", { command: `${n} # 30` }, 1900))
+    return run(
+      {
+        settings: "{\"max_tokens\": 2000, \"reserve_recent\": 1}",
+        turns: [...long(), answers("done", 100), ...long(), answers("done", 100)],
+        tools: { bash: cat },
+        summary: () => answers("s")
+      },
+      Effect.gen(function*() {
+        let session_id: string | undefined
+        for (let prompt = 0; prompt < 2; prompt++) {
+          const events: ReadonlyArray<AgentEvent> = yield* collect({
+            prompt: "go",
+            ...(session_id === undefined ? {} : { session_id })
+          })
+          session_id = events[0]?.session_id
+          assert.strictEqual(of(events, "run.completed").length, 1)
+          const off = events.findIndex((event) => event.type === "notice" && event.code === "compaction_off")
+          assert.isAbove(off, 0)
+          assert.isAtLeast(of(events, "compaction").length, 3)
+          assert.isFalse(events.slice(off).some(({ type }) => type === "compaction"))
+        }
+      })
+    )
+  })
+
+  it.effect("ten for one message end it, too", () => {
+    let n = 0
+    return run(
+      {
+        settings: "{\"max_tokens\": 3000}",
+        turns: [
+          ...Array.from({ length: 90 }, () => calls(`c${n++}`, "bash", { command: `${n} # 400` })),
+          answers("never")
+        ],
+        tools: { bash: cat },
+        summary: () => answers("s")
+      },
+      Effect.gen(function*() {
+        const events = yield* collect({ prompt: "go" })
+        assert.strictEqual(of(events, "compaction").length, 10)
+        assert.include(of(events, "notice").map(({ message }) => message).join(), "10 times")
+        // nothing holds it any more: the provider says when it is enough
+        assert.strictEqual(of(events, "turn.started").length, 91)
+      })
+    )
+  })
 })
 
 describe("looking the same up again and again", () => {
@@ -426,6 +459,37 @@ describe("/compact", () => {
     }))
 })
 
+describe("an interruption in the middle of a summary", () => {
+  it.effect("leaves the conversation as it was, and the next run goes on", () =>
+    Effect.gen(function*() {
+      const reached = yield* Deferred.make<void>()
+      const gate = yield* Deferred.make<void>()
+      let asked = 0
+      yield* run(
+        {
+          settings: "{\"max_tokens\": 1500, \"reserve_recent\": 1}",
+          turns: [...Array.from({ length: 3 }, () => answers(words(500))), answers("after")],
+          summary: () => asked++ === 0 ? [{ gate, reached }] : answers("s")
+        },
+        Effect.gen(function*() {
+          const { session_id } = yield* talk(2)
+          const store = yield* SessionStore
+          const before = yield* store.history(session_id)
+          const agent = yield* Agent
+          const fiber = yield* Effect.fork(collect({ prompt: "third", session_id }))
+          yield* Deferred.await(reached)
+          yield* agent.interrupt(session_id)
+          const events = yield* Fiber.join(fiber)
+          assert.strictEqual(of(events, "run.cancelled").length, 1)
+          assert.deepStrictEqual((yield* store.history(session_id)).slice(0, before.length), before)
+          const again = yield* collect({ prompt: "fourth", session_id })
+          assert.strictEqual(of(again, "compaction").length, 1)
+          assert.strictEqual(of(again, "run.completed").length, 1)
+        })
+      )
+    }))
+})
+
 describe("hooks before a compaction (9.1)", () => {
   const denying: Layer.Layer<Hooks> = Layer.succeed(
     Hooks,
@@ -440,6 +504,42 @@ describe("hooks before a compaction (9.1)", () => {
         )
     } satisfies HooksService
   )
+
+  it.effect("what an allowing hook has to say goes to whoever writes the summary; nothing to compact, no hook", () => {
+    const asked: Array<string> = []
+    const summaries: Array<Request> = []
+    return run(
+      {
+        settings: "{\"max_tokens\": 1500, \"reserve_recent\": 1}",
+        hooks: Layer.succeed(Hooks, {
+          hooks: [],
+          handles: () => false,
+          runPre: () => Effect.succeed(untouched),
+          runPost: () => Effect.succeed(untouched),
+          runEvent: (subject) =>
+            Effect.sync(() => {
+              if (subject.event !== "pre_compact") return untouched
+              asked.push(subject.trigger)
+              return { ...untouched, context: "keep the port numbers" }
+            })
+        }),
+        turns: Array.from({ length: 3 }, () => answers(words(500))),
+        summary: (request) => {
+          summaries.push(request)
+          return answers("s")
+        }
+      },
+      Effect.gen(function*() {
+        const { session_id } = yield* talk(3)
+        assert.deepStrictEqual(asked, ["auto"])
+        assert.include(JSON.stringify(summaries[0]?.messages[0]), "keep the port numbers")
+        yield* collect({ prompt: "", session_id, compact: { focus: "" } })
+        yield* collect({ prompt: "", session_id, compact: { focus: "" } })
+        yield* collect({ prompt: "", session_id, compact: { focus: "" } })
+        assert.isAtMost(asked.length, 3)
+      })
+    )
+  })
 
   it.effect("a denial leaves the conversation as it is, and is told once", () =>
     Effect.gen(function*() {
