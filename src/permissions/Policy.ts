@@ -288,7 +288,7 @@ const judgeWrite = (list: RuleList, subject: string | null, { nested, text }: Re
 const combined = (parts: readonly [Part, ...ReadonlyArray<Part>]): PolicyVerdict => {
   const worst = strictest(parts)
   const unsure = worst.mode !== "deny" && parts.some((part) => part.unsure)
-  const why = worst.why ?? parts.find((part) => part.unsure)?.why ?? null
+  const why = (unsure ? parts.find((part) => part.unsure)?.why : null) ?? worst.why ?? null
   return {
     ...bare(worst),
     ...(unsure ? { unsure } : {}),
