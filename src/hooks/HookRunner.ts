@@ -16,6 +16,8 @@ import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import type { ToolResult } from "../domain/Tool.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import { resultText } from "../domain/ToolExecutor.ts"
+import { programsOfLine } from "../platform/ProgramFiles.ts"
+import { type ProgramWatch, watchPrograms } from "../platform/ProgramWatch.ts"
 import type { Completed, ProcessError, ProcessesService } from "../platform/Processes.ts"
 import {
   canDeny,
@@ -101,6 +103,8 @@ export class HookRunner {
   /** In the order in which they run: user, project, local, each in file order (reading 9.8). */
   readonly hooks: ReadonlyArray<NumberedHook>
   readonly #place: HookPlace
+  /** By the hook's number; null until the first event. */
+  #watches: ReadonlyArray<ProgramWatch> | null = null
   readonly #byEvent: ReadonlyMap<HookEvent, ReadonlyArray<readonly [NumberedHook, (tool: string) => boolean]>>
 
   constructor(hooks: ReadonlyArray<TieredHook>, place: HookPlace) {
@@ -149,6 +153,9 @@ export class HookRunner {
 
   /** The same for any event. Where hooks cannot deny, all of them run and `decision` says no more than how they ended. */
   readonly runEvent = (subject: HookSubject, context: HookContext): Effect.Effect<HookOutcome> => {
+    if (this.hooks.length > 0 && this.#watches === null) {
+      return Effect.flatMap(this.#bind, () => this.runEvent(subject, context))
+    }
     const candidates = this.#byEvent.get(subject.event)
     if (candidates === undefined) return Effect.succeed(untouched)
     const tool = subject.event === "pre_tool_use" || subject.event === "post_tool_use" ? subject.tool_name : ""
@@ -167,6 +174,24 @@ export class HookRunner {
     })
   }
 
+  /**
+   * The programs of all hooks as they are before anything of the model has run: whatever event comes first, the first
+   * tool's at the latest.
+   */
+  readonly #bind: Effect.Effect<void> = Effect.suspend(() => {
+    const { env, root } = this.#place
+    const surroundings = { root, home: env.get("HOME") ?? "", search_path: env.get("PATH") ?? "" }
+    return Effect.map(
+      Effect.forEach(
+        this.hooks,
+        ({ hook }) => Effect.flatMap(programsOfLine(surroundings, hook.command), watchPrograms)
+      ),
+      (watches) => {
+        this.#watches ??= watches
+      }
+    )
+  })
+
   #run(
     { hook, number, timeout_ms }: NumberedHook,
     subject: HookSubject,
@@ -175,6 +200,7 @@ export class HookRunner {
     context: HookContext
   ): Effect.Effect<HookResult> {
     const { env, processes, root } = this.#place
+    const watch = this.#watches?.[number]
     const start = (limit: number): Effect.Effect<Completed, ProcessError> =>
       Effect.suspend(() =>
         processes.run({
@@ -191,6 +217,23 @@ export class HookRunner {
     const name = `hook ${number} (${hook.event}${pattern}) of the settings`
     return Effect.gen(function*() {
       const began = yield* Clock.currentTimeMillis
+      const changed = watch === undefined ? null : yield* watch.changed
+      if (changed !== null) {
+        const not_started =
+          `${changed}, which its line runs; it is not run before the next session, so that you can look`
+        const result = judge(hook, number, timeout_ms, { not_started })
+        yield* Effect.logWarning(`${name}: ${not_started}`)
+        yield* context.report({
+          type: "hook.completed",
+          call_id: context.call_id,
+          event: hook.event,
+          hook: number,
+          decision: result.decision,
+          reason: result.reason,
+          duration_ms: (yield* Clock.currentTimeMillis) - began
+        })
+        return result
+      }
       // A small limit on the whole environment: the hook gets less of it, its input is whole all the same.
       const end = yield* start(maxVariableBytes).pipe(
         Effect.catchIf((error) => error.reason === "too_long", () => start(shortVariableBytes)),
@@ -198,6 +241,8 @@ export class HookRunner {
         // Whoever waits for the answer goes down with it: the tool does not run.
         Effect.onInterrupt(() => Effect.logWarning(`${name}: interrupted`))
       )
+      // What a hook does to its own files is the user's doing.
+      if (watch !== undefined) yield* watch.renew
       const result = judge(
         hook,
         number,

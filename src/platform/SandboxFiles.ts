@@ -28,8 +28,8 @@ export interface SandboxFiles {
   readonly temporary: string
   /** Holds the socket of the filtering proxy. */
   readonly sockets: string
-  /** A file with this text; the same text gives the same file. */
-  readonly tableOf: (text: string) => Effect.Effect<string, FileError>
+  /** A file with this content; the same content gives the same file. */
+  readonly tableOf: (content: string | Uint8Array) => Effect.Effect<string, FileError>
 }
 
 /** Names under `/dev` that a sandbox has. @since 0.1.0 @category constants */
@@ -120,11 +120,34 @@ export const removeMountPoint = (at: string, kind: "file" | "directory"): Effect
     }
   }))
 
+/**
+ * Moves what stands at a place to a free name beside it, which is the answer; null = nothing stands there. A link is moved
+ * as it is.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const moveAside = (at: string): Effect.Effect<string | null> =>
+  Effect.uninterruptible(Effect.promise(async () => {
+    for (let number = 1; number < 1000; number++) {
+      const to = `${at}.refused-${number}`
+      try {
+        await fs.lstat(to)
+      } catch {
+        return await fs.rename(at, to).then(() => to, () => null)
+      }
+    }
+    return null
+  }))
+
 /** Who runs this process; null where the system has no such numbers. @since 0.1.0 @category constructors */
 export const identity = (): { readonly uid: number; readonly gid: number } | null =>
   process.geteuid === undefined || process.getegid === undefined
     ? null
     : { uid: process.geteuid(), gid: process.getegid() }
+
+/** The machine's architecture as Node calls it (`x64`, `arm64`, ...). @since 0.1.0 @category constructors */
+export const machine = (): string => process.arch
 
 /** The program that runs this one (Node). @since 0.1.0 @category constructors */
 export const runtimeProgram = (): string => process.execPath

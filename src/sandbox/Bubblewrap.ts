@@ -19,14 +19,30 @@ export interface WrapInput {
   readonly empty_file: string
   /** Those of `/proc` that steer the kernel: the user root may write them without any capability. */
   readonly kernel_files: ReadonlyArray<string>
+  /** Of system calls, in a file; a shell opens it. */
+  readonly filter: { readonly shell: string; readonly file: string } | null
   readonly argv: ReadonlyArray<string>
 }
+
+const filterDescriptor = "9"
 
 /** @since 0.1.0 @category constructors */
 export const bubblewrapArgv = (program: string, input: WrapInput): readonly [string, ...ReadonlyArray<string>] => {
   const { plan } = input
+  const { filter } = input
   return [
-    program,
+    ...(filter === null
+      ? [program] as const
+      : [
+        filter.shell,
+        "-c",
+        `exec ${filterDescriptor}<"$1" || exit 125; shift; exec "$@"`,
+        "sandbox",
+        filter.file,
+        program,
+        "--seccomp",
+        filterDescriptor
+      ] as const),
     "--unshare-user",
     "--disable-userns",
     "--unshare-pid",

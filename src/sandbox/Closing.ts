@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { type Look, lookAtAll } from "../platform/Look.ts"
 import { isMountedElsewhere } from "../platform/MountTable.ts"
-import { makeMountPoint, removeMountPoint } from "../platform/SandboxFiles.ts"
+import { makeMountPoint, moveAside, removeMountPoint } from "../platform/SandboxFiles.ts"
 import { isWithin } from "./CheckPath.ts"
 import type { ProtectedPlace } from "./GitPlaces.ts"
 import type { Place } from "./Plan.ts"
@@ -28,6 +28,8 @@ export interface Closing {
     places: ReadonlyArray<ProtectedPlace>,
     roots: ReadonlyArray<string>
   ) => Effect.Effect<Closed, never, Scope.Scope>
+  /** What commands have made where nothing may be, and where it is now; each is told once. */
+  readonly movedAside: Effect.Effect<ReadonlyArray<readonly [from: string, to: string]>>
   /** One at a time: looking, making and taking away belong together. */
   readonly exclusively: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
@@ -44,6 +46,7 @@ export const placeOf = (kind: Look): Place["kind"] | null => kind === "directory
 export const makeClosing = (path: Path.Path): Effect.Effect<Closing> =>
   Effect.gen(function*() {
     const held = new Map<string, Held>()
+    const moved: Array<readonly [from: string, to: string]> = []
     const oneByOne = yield* Effect.makeSemaphore(1)
     /** A mount point where a protected place is missing; the last command that uses it takes it away. */
     const hold = (at: string, kind: Place["kind"]): Effect.Effect<boolean, never, Scope.Scope> =>
@@ -99,6 +102,20 @@ export const makeClosing = (path: Path.Path): Effect.Effect<Closing> =>
           // A link cannot be mounted over, and must not stop the command.
           if (look === "link" || look === "other") continue
           if (place.missing === "none") continue
+          if (place.missing === "aside") {
+            yield* Effect.addFinalizer(() =>
+              Effect.flatMap(moveAside(place.path), (to) =>
+                to === null
+                  ? Effect.void
+                  : Effect.zipRight(
+                    Effect.sync(() => moved.push([place.path, to])),
+                    Effect.logWarning(
+                      `a command made ${place.path}, which an active hook or server would run; it is ${to} now`
+                    )
+                  ))
+            )
+            continue
+          }
           const standing = Array.from(held.keys()).find((at) => isWithin(at, place.path))
           const first = standing ?? (yield* firstMissing(place.path))
           if (first === null) continue
@@ -111,5 +128,7 @@ export const makeClosing = (path: Path.Path): Effect.Effect<Closing> =>
         return { read_only, masked }
       })
 
-    return { close, exclusively: oneByOne.withPermits(1) }
+    const movedAside = Effect.sync(() => moved.splice(0))
+
+    return { close, movedAside, exclusively: oneByOne.withPermits(1) }
   })

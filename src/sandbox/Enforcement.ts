@@ -10,11 +10,12 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import { setIdFilter } from "../codec/Seccomp.ts"
 import * as Layers from "../domain/Layers.ts"
 import { Environment } from "../platform/Environment.ts"
 import { mountOf, readMounts } from "../platform/MountTable.ts"
 import { Processes } from "../platform/Processes.ts"
-import { identity, makeSandboxFiles, type SandboxFiles } from "../platform/SandboxFiles.ts"
+import { identity, machine, makeSandboxFiles, type SandboxFiles } from "../platform/SandboxFiles.ts"
 import { plan } from "./Plan.ts"
 import type { UnsharePrograms } from "./Unshare.ts"
 import { type Method, wrap } from "./Wrap.ts"
@@ -57,6 +58,7 @@ unshare -U true >/dev/null 2>&1 && echo namespace
 ( echo x > "/dev/shm/$name" ) 2>/dev/null
 v=$(cat /proc/sys/kernel/printk) && ( echo "$v" > /proc/sys/kernel/printk ) 2>/dev/null && echo kernel
 [ -e "/proc/$5/status" ] && [ "$5" -gt 1000 ] && echo processes
+( : > "$inside/bits"; chmod 4755 "$inside/bits"; [ -u "$inside/bits" ] ) 2>/dev/null && echo bits; rm -f "$inside/bits"
 echo end
 `
 
@@ -93,6 +95,7 @@ const make = (kinds: ReadonlyArray<MethodKind>) =>
     const environment = yield* Environment
     const processes = yield* Processes
 
+    const filter = setIdFilter(machine())
     const find = (name: string): Effect.Effect<string | null> =>
       Effect.map(
         Effect.findFirst(
@@ -103,12 +106,12 @@ const make = (kinds: ReadonlyArray<MethodKind>) =>
       )
 
     const unsharePrograms: Effect.Effect<UnsharePrograms | string> = Effect.gen(function*() {
-      const [shell, env, unshare, setpriv, mount, umount, pivot_root] = yield* Effect.all(
-        ["sh", "env", "unshare", "setpriv", "mount", "umount", "pivot_root"].map(find),
+      const [shell, env, unshare, setpriv, mount, umount, pivot_root, perl = null] = yield* Effect.all(
+        ["sh", "env", "unshare", "setpriv", "mount", "umount", "pivot_root", "perl"].map(find),
         { concurrency: "unbounded" }
       )
       return shell && env && unshare && setpriv && mount && umount && pivot_root
-        ? { shell, env, unshare, setpriv, mount, umount, pivot_root }
+        ? { shell, env, unshare, setpriv, mount, umount, pivot_root, perl }
         : "unshare, setpriv, mount or pivot_root of util-linux is missing"
     })
 
@@ -120,9 +123,10 @@ const make = (kinds: ReadonlyArray<MethodKind>) =>
         )
         if (kind === "bubblewrap") {
           const program = yield* find("bwrap")
-          return program === null
+          const shell = yield* find("sh")
+          return program === null || shell === null
             ? { kind, method: null, missing: "bwrap is not installed" }
-            : { kind, method: { kind: "bubblewrap", program, kernel_files }, missing: "" }
+            : { kind, method: { kind: "bubblewrap", program, shell, filter, kernel_files }, missing: "" }
         }
         const own = identity()
         const programs = yield* unsharePrograms
@@ -132,7 +136,14 @@ const make = (kinds: ReadonlyArray<MethodKind>) =>
         if (kind === "unshare_root" && own.uid !== 0) return { kind, method: null, missing: "only for the user root" }
         return {
           kind,
-          method: { kind: "unshare", programs, as_root: kind === "unshare_root", identity: own, kernel_files },
+          method: {
+            kind: "unshare",
+            programs,
+            as_root: kind === "unshare_root",
+            identity: own,
+            filter: programs.perl === null ? null : filter,
+            kernel_files
+          },
           missing: ""
         }
       })
@@ -203,6 +214,9 @@ const make = (kinds: ReadonlyArray<MethodKind>) =>
           held("nested_namespace", said.includes("namespace"), "make a user namespace of its own"),
           held("dev_shm", leaked, "write to the shared memory of others"),
           held("kernel", said.includes("kernel"), "write to files that steer the kernel"),
+          ...(method.filter === null
+            ? []
+            : [held("set_id", said.includes("bits"), "make a program that others run under this user")]),
           held("processes", said.includes("processes"), "see processes outside")
         ]
       })
@@ -223,6 +237,14 @@ const make = (kinds: ReadonlyArray<MethodKind>) =>
           const results = yield* Effect.scoped(tryOut(tried, files.right, isolate))
           probes.push(...results)
           if (results.every((result) => result.ok)) return { method: tried.method, reason: null, probes }
+          // A kernel that takes no filter still holds the rest; the status says what is missing.
+          const [first] = results
+          if (tried.method === null || tried.method.filter === null || first?.ok !== false) continue
+          const without = { ...tried, method: { ...tried.method, filter: null } }
+          const again = yield* Effect.scoped(tryOut(without, files.right, isolate))
+          if (!again.every((result) => result.ok)) continue
+          probes.push(...again)
+          return { method: without.method, reason: null, probes }
         }
         const why = probes.filter((probe) => !probe.ok).map((probe) => `${probe.name}: ${probe.detail}`).join("; ")
         return { method: null, reason: `${why}. To change that: ${yield* namespaceRemedy(fs)}`, probes }

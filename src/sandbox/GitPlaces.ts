@@ -12,8 +12,11 @@ import type { FilesService } from "../platform/Files.ts"
 export interface ProtectedPlace {
   /** Canonical. */
   readonly path: string
-  /** What to cover it with when it is missing; `none` = nothing can be put there in time. */
-  readonly missing: "file" | "directory" | "none"
+  /**
+   * What to cover it with when it is missing; `none` = nothing can be put there in time, `aside` = nothing may stand there
+   * at all: what a command makes there is moved aside when it has ended.
+   */
+  readonly missing: "file" | "directory" | "none" | "aside"
 }
 
 /** @since 0.1.0 @category models */

@@ -5,6 +5,8 @@
  * @since 0.1.0
  */
 
+import { isAddress, isPublicAddress } from "../codec/IpAddress.ts"
+
 /** Port of the proxy inside the network namespace, where nothing else listens. @since 0.1.0 @category constants */
 export const proxyPort = 3128
 
@@ -29,6 +31,27 @@ export const refusedHost = (allow: ReadonlyArray<string>, host: string, port: nu
     return domain !== "" && named && (wanted === undefined ? port === 80 || port === 443 : port === Number(wanted))
   })
   return fits ? null : `${name}:${port} is not among the domains that the sandbox allows (sandbox.network.allow)`
+}
+
+/**
+ * Why nothing is ever reached by a pattern of `sandbox.network.allow`; null = something may be.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const uselessPattern = (pattern: string): string | null => {
+  const plain = pattern.trim().toLowerCase().replace(/^https?:\/\//u, "")
+  const [, given = "", port] = /^(\[.*\]|[^:]*(?::.*:.*)?|.*?)(?::(\d+))?$/su.exec(plain) ?? []
+  const host = given.replace(/^\[(.*)\]$/su, "$1").replace(/(?<!\*)\.$/u, "")
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) return `${port} is no port`
+  if (isAddress(host)) {
+    return isPublicAddress(host) ? null : "private, local and reserved addresses are not reached from the sandbox"
+  }
+  if (host === "localhost" || host.endsWith(".localhost")) {
+    return "private, local and reserved addresses are not reached from the sandbox"
+  }
+  if (host === "*" || /^(?:\*\.)?[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*$/u.test(host)) return null
+  return "it is neither a name nor `*.` and a name, with or without a port"
 }
 
 /** Where programs look for a proxy. @since 0.1.0 @category constants */

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import type { WorkspaceService } from "../domain/Workspace.ts"
 import type { DirsService } from "../platform/Dirs.ts"
 import type { FilesService } from "../platform/Files.ts"
+import type { MissingProgram } from "../platform/ProgramFiles.ts"
 import { invalidPath, isWithin } from "./CheckPath.ts"
 import { credentialPlaces } from "./Places.ts"
 import { type ActiveCommands, programCandidates } from "./Programs.ts"
@@ -25,6 +26,8 @@ export interface Territory {
   readonly always_protected: ReadonlyArray<string>
   /** Those protected, as they are named: links not resolved. */
   readonly named: ReadonlyArray<string>
+  /** What would be taken for a program of an active command, and is not there. */
+  readonly missing: ReadonlyArray<MissingProgram>
   readonly credentials: ReadonlyArray<string>
   readonly warnings: ReadonlyArray<string>
 }
@@ -37,6 +40,8 @@ export interface TerritoryInput {
   readonly commands: ActiveCommands
   readonly files: FilesService
   readonly path: Path.Path
+  /** `PATH` of the active commands. */
+  readonly search_path: string
 }
 
 /** `~` and `~/` become the home directory, a relative path starts at `base`. @since 0.1.0 @category combinators */
@@ -87,10 +92,18 @@ export const territory = (input: TerritoryInput): Effect.Effect<Territory> => {
       { concurrency: 8 }
     )
 
-    const told = yield* programFiles({ root, home: dirs.home, files, path }, input.commands)
-    named.push(...told.named)
+    const told = yield* programFiles({ root, home: dirs.home, search_path: input.search_path }, input.commands)
+    named.push(...told.closed)
     warnings.push(...told.warnings)
-    const programs = (yield* all(told.named)).filter((at) => isWithin(root, at, path.sep))
+    const programs = (yield* all(told.closed)).filter((at) => !isWithin(at, root, path.sep))
+    const missing = yield* Effect.forEach(
+      told.missing,
+      (one) =>
+        Effect.map(
+          canonical(one.path),
+          (at) => at === null || !isWithin(root, at, path.sep) ? [] : [{ ...one, path: at }]
+        )
+    )
 
     const home = dirs.home
     const config_home = (yield* canonical(dirs.config)) ?? dirs.config
@@ -121,6 +134,7 @@ export const territory = (input: TerritoryInput): Effect.Effect<Territory> => {
         ...candidates.filter((one) => one !== null),
         ...programs
       ],
+      missing: missing.flat(),
       named: [dirs.config, ...settingsNamed, path.join(root, ".hanzo"), ...named],
       // A place that was allowed by name is the user's choice, the settings directory never.
       credentials: [

@@ -16,11 +16,12 @@ import { Dirs } from "../platform/Dirs.ts"
 import { Environment } from "../platform/Environment.ts"
 import { Files } from "../platform/Files.ts"
 import { linksOnWay } from "../platform/Look.ts"
-import { invalidPath, judge, type PathOperation, type PathVerdict } from "./CheckPath.ts"
+import { invalidPath, isWithin, judge, type PathOperation, type PathVerdict } from "./CheckPath.ts"
 import { makeClosing } from "./Closing.ts"
 import { Container } from "./Detect.ts"
 import { Enforcement, type ProbeResult } from "./Enforcement.ts"
 import { refusedHost } from "./Network.ts"
+import { explain } from "./Explain.ts"
 import { expandPath } from "./Policy.ts"
 import { type ActiveCommands, commandsOf } from "./Programs.ts"
 import { linkRefusal, linkWarning, replaceableLinks } from "./Replaceable.ts"
@@ -77,6 +78,11 @@ export interface SandboxService {
   /** One paragraph for the model on what is enforced; null in mode off. */
   readonly notice: Effect.Effect<string | null>
   /**
+   * For the model, below the output of a command that ran inside: the paths and rules behind the system's words, and what
+   * was moved aside. Null = nothing of this is the sandbox's doing.
+   */
+  readonly remark: (output: string, failed: boolean) => Effect.Effect<string | null>
+  /**
    * The process that runs this one inside. What was made for it in the workspace goes with the scope. Fails with
    * `refused` where the policy cannot be kept.
    */
@@ -88,6 +94,13 @@ export interface SandboxOptions extends ConnectOptions {
   /** Commands whose program files nobody but the user may write; those of the settings when absent. */
   readonly commands?: ActiveCommands
 }
+
+const noFilter =
+  "commands can set the set-user-ID bit on files of theirs, which then run under this user for whoever " +
+  "starts them outside: there is no filter of system calls here (bubblewrap, or perl with unshare, on x86_64 and aarch64)"
+
+/** Paths named in one remark. */
+const max_remarks = 3
 
 const make = (options: SandboxOptions) =>
   Effect.gen(function*() {
@@ -111,7 +124,8 @@ const make = (options: SandboxOptions) =>
       commands: options.commands ?? commandsOf(config),
       files,
       path,
-      os: environment.os
+      os: environment.os,
+      search_path: config.env["PATH"] ?? environment.vars.get("PATH") ?? ""
     }))
 
     const judgePath: SandboxService["judgePath"] = (given, operation = "read") => {
@@ -213,6 +227,7 @@ const make = (options: SandboxOptions) =>
       const { isolated, method, probes, reason } = yield* inForce
       return {
         ...common,
+        warnings: method !== null && method.filter === null ? [...common.warnings, noFilter] : common.warnings,
         enforcement: method === null ? "path_check" : method.kind,
         network: !isolated ? "shared" : filtered ? "filtered" : "isolated",
         reason,
@@ -241,6 +256,42 @@ const make = (options: SandboxOptions) =>
       return `${files} ${commands}${net} A refusal names the path and the rule; do not try to get around it.`
     })
 
+    const remark: SandboxService["remark"] = (output, failed) =>
+      Effect.gen(function*() {
+        const said: Array<string> = []
+        for (const [from, to] of yield* closing.movedAside) {
+          said.push(
+            `${from} was moved to ${to}: a hook or server of the user's would run what stands there (rule protected, ` +
+              `mode ${settings.mode})`
+          )
+        }
+        const readOnly = /read-only file system/iu.test(output)
+        if (settings.mode === "off" || !(failed || readOnly) || (yield* inForce).method === null) {
+          return said.length === 0 ? null : said.map((one) => `[sandbox] ${one}`).join("\n")
+        }
+        const { lines, paths } = explain(output, settings)
+        const judged: Array<string> = []
+        for (const path of paths) {
+          const at = /^[/~]/u.test(path)
+            ? path
+            : `${workspace.cwd}${path.startsWith("./") ? path.slice(1) : `/${path}`}`
+          const verdict = yield* judgePath(at, "write")
+          if (verdict.allowed || judged.length >= max_remarks) continue
+          const hidden = settings.private_tmp && isWithin("/tmp", verdict.path)
+          judged.push(hidden ? `${verdict.message}; commands have a /tmp of their own` : verdict.message)
+        }
+        said.push(...judged)
+        if (readOnly && judged.length === 0) {
+          const { write_roots } = yield* status
+          said.push(
+            `commands write in ${write_roots.join(", ") || "nothing"} only, but for settings, git hooks and git ` +
+              `configuration (rule outside or protected, mode ${settings.mode})`
+          )
+        }
+        said.push(...lines)
+        return said.length === 0 ? null : said.map((one) => `[sandbox] ${one}`).join("\n")
+      })
+
     const wrapSpawn = yield* makeSpawning({
       settings,
       workspace,
@@ -267,6 +318,7 @@ const make = (options: SandboxOptions) =>
       judgeCommands,
       refusal,
       notice,
+      remark,
       wrapSpawn
     } satisfies SandboxService
   })

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import type { IsolationMode, SandboxConfig } from "../config/Schema.ts"
+import { uselessPattern } from "./Network.ts"
 import type { FoundContainer } from "./Detect.ts"
 
 /** @since 0.1.0 @category models */
@@ -38,11 +39,16 @@ export const settle = (config: SandboxConfig, container: FoundContainer | null):
   const mode = requested_mode ?? (container === null ? "workspace" : "off")
   const allowed_paths = config.allowed_paths ?? []
   const warnings: Array<string> = []
+  const allowed = typeof config.network === "object" && mode !== "off" ? config.network.allow : []
   if (allowed_paths.length > 0 && mode !== "allowlist") {
     warnings.push(`sandbox.allowed_paths counts only in mode "allowlist"; the mode is "${mode}"`)
   }
   if (mode === "off" && config.require_enforcement === true) {
     warnings.push("sandbox.require_enforcement has no effect while the mode is \"off\"; set sandbox.mode")
+  }
+  for (const pattern of allowed) {
+    const why = uselessPattern(pattern)
+    if (why !== null) warnings.push(`sandbox.network.allow: ${JSON.stringify(pattern)} has no effect: ${why}`)
   }
   return {
     requested_mode,

@@ -160,7 +160,8 @@ export const makeSpawning = (
             ...land.always_protected.map((at) => ({
               path: at,
               missing: at === land.config_home ? "directory" as const : "file" as const
-            }))
+            })),
+            ...land.missing
           ]
           return {
             roots,

@@ -37,11 +37,13 @@ export interface SurveyInput {
   readonly files: FilesService
   readonly path: Path.Path
   readonly os: string
+  /** `PATH` of the active commands. */
+  readonly search_path: string
 }
 
 /** Once a session. @since 0.1.0 @category constructors */
 export const survey = (
-  { commands, dirs, files, os, path, settings, workspace }: SurveyInput
+  { commands, dirs, files, os, path, search_path, settings, workspace }: SurveyInput
 ): Effect.Effect<Survey> =>
   Effect.gen(function*() {
     const land = yield* territory({
@@ -50,7 +52,8 @@ export const survey = (
       dirs,
       commands,
       files,
-      path
+      path,
+      search_path
     })
     const nothing: GitPlaces = { write_roots: [], protected: [], named: [], warnings: [], sources: [] }
     const readGit = gitPlaces({ files, path, home: dirs.home }, land.workspace)
@@ -71,7 +74,7 @@ export const survey = (
       mode: settings.mode,
       roots: [...land.roots, ...gitRoots],
       read_roots: [path.join(dirs.state, "tool-output")],
-      always_protected: land.always_protected,
+      always_protected: [...land.always_protected, ...land.missing.map((one) => one.path)],
       protected: gitAtStart.protected.map((place) => place.path),
       credentials: land.credentials,
       deny_hard_linked_writes: settings.deny_hard_linked_writes,

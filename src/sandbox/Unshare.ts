@@ -22,6 +22,8 @@ export interface UnsharePrograms {
   readonly mount: string
   readonly umount: string
   readonly pivot_root: string
+  /** Sets the filter of system calls; null = it is missing. */
+  readonly perl: string | null
 }
 
 /**
@@ -182,8 +184,24 @@ export interface UnshareInput {
   readonly identity: { readonly uid: number; readonly gid: number }
   /** No user namespace can be had, and we are root: the capabilities of this process set it up. */
   readonly as_root: boolean
+  /** Of system calls. */
+  readonly filter: Uint8Array | null
   readonly argv: ReadonlyArray<string>
 }
+
+/** Sets the filter for itself, then becomes the command. Arguments: number of the call, the filter in hexadecimal, command. */
+const filterScript = `my $number = shift; my $filter = pack("H*", shift);
+if (syscall($number, 1, 0, pack("Sx6P", length($filter) / 8, $filter)) != 0) {
+  print STDERR "hanzo-dev sandbox: cannot set up: no filter of system calls: $!\\n"; exit ${setupFailed};
+}
+exec { $ARGV[0] } @ARGV or print STDERR "$ARGV[0]: $!\\n";
+exit 126;`
+
+/** Of `seccomp`, by the filter's first architecture. */
+const seccompNumber = (filter: Uint8Array): string => filter[12] === 0x3e ? "317" : "277"
+
+const hexadecimal = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
 
 /** @since 0.1.0 @category constructors */
 export const unshareArgv = (
@@ -230,6 +248,9 @@ export const unshareArgv = (
     "--ambient-caps=-all",
     "--bounding-set=-all",
     "--",
+    ...(programs.perl === null || input.filter === null
+      ? []
+      : [programs.perl, "-e", filterScript, "--", seccompNumber(input.filter), hexadecimal(input.filter)]),
     ...(env.length === 0 ? [] : [programs.env, "--", ...env]),
     ...input.argv
   ]

@@ -16,6 +16,9 @@ export type Method =
   | {
     readonly kind: "bubblewrap"
     readonly program: string
+    readonly shell: string
+    /** Of system calls; null = there is none for this machine, and commands can set set-user-ID bits. */
+    readonly filter: Uint8Array | null
     /** Those of `/proc` that steer the kernel. */
     readonly kernel_files: ReadonlyArray<string>
   }
@@ -25,6 +28,8 @@ export type Method =
     /** No user namespace can be had, and we are root. */
     readonly as_root: boolean
     readonly identity: { readonly uid: number; readonly gid: number }
+    /** Null where `perl` is missing too: nothing of util-linux can set it. */
+    readonly filter: Uint8Array | null
     readonly kernel_files: ReadonlyArray<string>
   }
 
@@ -60,7 +65,9 @@ export const wrap = (
     const held = new Map(Array.from(command.env).filter(([name]) => steering.test(name)))
     const env = new Map(Array.from(command.env).filter(([name]) => !steering.test(name)))
     if (method.kind === "bubblewrap") {
+      const filter = method.filter === null ? null : { shell: method.shell, file: yield* files.tableOf(method.filter) }
       const argv = bubblewrapArgv(method.program, {
+        filter,
         plan: made,
         isolate_network: network.isolate,
         cwd: command.cwd,
@@ -89,6 +96,7 @@ export const wrap = (
       env: held,
       identity: method.identity,
       as_root: method.as_root,
+      filter: method.filter,
       argv: command.argv
     })
     return { argv, env }

@@ -8,7 +8,6 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Layers from "../domain/Layers.ts"
 import type { ToolResult } from "../domain/Tool.ts"
-import { Workspace } from "../domain/Workspace.ts"
 import type { PathVerdict } from "../sandbox/CheckPath.ts"
 import { Sandbox, type SandboxService } from "../sandbox/Sandbox.ts"
 import { type GuardedCall, type SandboxHold, type SandboxPassage, ToolSandbox } from "./Slots.ts"
@@ -70,34 +69,12 @@ const judgeUrl = (sandbox: SandboxService, url: string): SandboxPassage => {
   return why === null ? { allowed: true, hold } : refused("network", why)
 }
 
-/** Paths that programs name when a write was refused by the kernel: `touch: cannot touch 'PATH': Read-only file system`. */
-const refusedPath = /(?:'([^'\n]+)'|"([^"\n]+)"|([^\s:'"][^:'"\n]*)): Read-only file system/gu
-
-const max_remarks = 3
-
-const remarks = (sandbox: SandboxService, cwd: string, output: string): Effect.Effect<string | null> =>
-  Effect.gen(function*() {
-    const paths = new Set<string>()
-    for (const found of output.matchAll(refusedPath)) {
-      const named = (found[1] ?? found[2] ?? found[3] ?? "").trim()
-      if (named !== "" && paths.size < max_remarks) paths.add(/^[/~]/u.test(named) ? named : `${cwd}/${named}`)
-    }
-    const said: Array<string> = []
-    for (const path of paths) {
-      const verdict = yield* sandbox.judgePath(path, "write")
-      if (!verdict.allowed) said.push(`[sandbox] ${verdict.message}`)
-    }
-    return said.length === 0 ? null : said.join("\n")
-  })
-
 /** @since 0.1.0 @category layers */
-export const layerSandboxSlot: Layer.Layer<ToolSandbox, never, Sandbox | Workspace> = Layers.effect(
+export const layerSandboxSlot: Layer.Layer<ToolSandbox, never, Sandbox> = Layers.effect(
   ToolSandbox,
-  Effect.map(Effect.all([Sandbox, Workspace]), ([sandbox, { cwd }]) => ({
+  Effect.map(Sandbox, (sandbox) => ({
     remark: (call: GuardedCall, result: ToolResult) =>
-      call.tool_name === "bash" && result.output.includes("Read-only file system")
-        ? remarks(sandbox, cwd, result.output)
-        : Effect.succeed(null),
+      call.tool_name === "bash" ? sandbox.remark(result.output, result.is_error) : Effect.succeed(null),
     check: (call: GuardedCall): Effect.Effect<SandboxPassage> => {
       if (pathTools.has(call.tool_name)) return judgePaths(sandbox, call)
       if (call.tool_name === "bash") return judgeCommand(sandbox)

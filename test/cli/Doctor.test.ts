@@ -33,7 +33,13 @@ import { Sandbox } from "../../src/sandbox/Sandbox.ts"
 const secret = "sk-do-not-show"
 
 const bubblewrap: Available = {
-  method: { kind: "bubblewrap", program: "/usr/bin/bwrap", kernel_files: [] },
+  method: {
+    kind: "bubblewrap",
+    program: "/usr/bin/bwrap",
+    shell: "/bin/sh",
+    filter: new Uint8Array(),
+    kernel_files: []
+  },
   reason: null,
   probes: []
 }

@@ -27,6 +27,127 @@ const read = (root: string, name: string): string => fs.readFileSync(path.join(r
 const asked = { command: "ls" }
 
 describe("HookRunner", () => {
+  const bound = (
+    command: string,
+    before: Readonly<Record<string, string>>,
+    after: (root: string) => void
+  ) =>
+    withRunner(
+      [pre(command), pre(`${command} `, { event: "stop", tool_pattern: undefined } as object)],
+      (runner, root) =>
+        Effect.gen(function*() {
+          for (const [file, text] of Object.entries(before)) {
+            fs.mkdirSync(path.dirname(path.join(root, file)), { recursive: true })
+            fs.writeFileSync(path.join(root, file), text, { mode: file.endsWith(".json") ? 0o644 : 0o755 })
+          }
+          const { context, events } = recorded()
+          // A tool without a hook of its own binds them all the same.
+          yield* runner.runPre("read", {}, context)
+          after(root)
+          const pre = yield* runner.runPre("bash", asked, context)
+          const stop = yield* runner.runEvent(
+            { event: "stop", status: "completed", exit_code: 0, result: "" },
+            context
+          )
+          assert.deepStrictEqual(events.length, 2)
+          return { pre, stop, reason: pre.reason.replaceAll(root, "R"), ran: fs.existsSync(path.join(root, "ran")) }
+        })
+    )
+  const write = (file: string, text: string) => (root: string): void => {
+    fs.mkdirSync(path.dirname(path.join(root, file)), { recursive: true })
+    fs.writeFileSync(path.join(root, file), text, { mode: 0o755 })
+  }
+  const evil = "require('fs').writeFileSync('ran','')"
+
+  const changes: ReadonlyArray<
+    readonly [line: string, before: Readonly<Record<string, string>>, after: (root: string) => void, told: string]
+  > = [
+    ["node ./guard", { "guard/index.js": "" }, write("guard/index.js", evil), "R/guard/index.js has changed"],
+    ["node ./guard", { "guard/index.js": "" }, write("guard/more.js", evil), "R/guard/more.js has appeared"],
+    ["node ./guard", { "guard/index.js": "" }, write("guard.js", evil), "R/guard.js has appeared"],
+    ["node ./guard", { "guard/index.js": "" }, write("guard.js", ""), "R/guard.js has appeared"],
+    ["node h", { "h.js": "" }, write("h", evil), "R/h has appeared"],
+    [
+      "./check.sh",
+      { "check.sh": "#!/bin/sh\nexit 0" },
+      write("check.sh", "#!/bin/sh\ntouch ran"),
+      "R/check.sh has changed"
+    ],
+    [
+      "./check.sh",
+      { "check.sh": "#!/bin/sh\nexit 0" },
+      (root) => fs.rmSync(path.join(root, "check.sh")),
+      "R/check.sh has gone"
+    ],
+    ["sh check", { check: "exit 0" }, write("check", "touch ran"), "R/check has changed"],
+    ["./later.sh", {}, write("later.sh", "#!/bin/sh\ntouch ran"), "R/later.sh has appeared"],
+    [
+      "python3 -mpkg",
+      { "pkg/__init__.py": "", "pkg/__main__.py": "" },
+      write("pkg/__init__.py", "open('ran','w')"),
+      "R/pkg/__init__.py has changed"
+    ],
+    ["make -s", { Makefile: "all:\n" }, write("GNUmakefile", "all:\n\ttouch ran\n"), "R/GNUmakefile has appeared"],
+    [
+      "awk -fg.awk </dev/null",
+      { "g.awk": "BEGIN{exit 0}" },
+      write("g.awk", "BEGIN{system(\"touch ran\")}"),
+      "R/g.awk has changed"
+    ],
+    [
+      "npx --no lint-it",
+      { "node_modules/.bin/lint-it": "#!/bin/sh\n" },
+      write("node_modules/.bin/lint-it", "#!/bin/sh\ntouch ran"),
+      "R/node_modules/.bin/lint-it has changed"
+    ]
+  ]
+  for (const [line, before, after, told] of changes) {
+    it.live(`9.9: a program that is not what it was is not run: ${line}, ${told}`, () =>
+      Effect.gen(function*() {
+        const { pre, ran, reason, stop } = yield* bound(line, before, after)
+        assert.deepStrictEqual([pre.decision, pre.exit_code, stop.decision, stop.exit_code], [
+          "error",
+          null,
+          "error",
+          null
+        ])
+        assert.include(reason, `denied by hook 0 (bash): ${told} since the session began, which its line runs`)
+        assert.include(stop.reason, "since the session began")
+        assert.isFalse(ran)
+      }))
+  }
+
+  const unchanged: typeof changes = [
+    ["node ./guard", { "guard/index.js": "" }, write("guard/index.js", ""), "the same content"],
+    ["node ./guard", { "guard/index.js": "" }, (root) => fs.mkdirSync(path.join(root, "guard.js")), "a mount point"],
+    [
+      "./check.sh; echo x >> hook.log",
+      { "check.sh": "#!/bin/sh\n", "hook.log": "" },
+      write("hook.log", "y"),
+      "its log"
+    ],
+    ["cat rules.json >/dev/null", { "rules.json": "{}" }, write("rules.json", "[]"), "data"]
+  ]
+  it.live("9.9: what a hook does to its own file is the user's doing", () =>
+    withRunner([pre("sh own.sh")], (runner, root) =>
+      Effect.gen(function*() {
+        write("own.sh", "echo '#' >> own.sh")(root)
+        const { context } = recorded()
+        for (let times = 0; times < 3; times++) {
+          assert.strictEqual((yield* runner.runPre("bash", asked, context)).decision, "allow")
+        }
+        write("own.sh", "exit 0")(root)
+        assert.strictEqual((yield* runner.runPre("bash", asked, context)).decision, "error")
+      })))
+
+  for (const [line, before, after, what] of unchanged) {
+    it.live(`9.9: ${what} does not stop a hook: ${line}`, () =>
+      Effect.gen(function*() {
+        const { pre, stop } = yield* bound(line, before, after)
+        assert.deepStrictEqual([pre.decision, stop.decision], ["allow", "allow"], pre.reason + stop.reason)
+      }))
+  }
+
   it.live("9.3: 0 allows; no hook at all allows too", () =>
     withRunner([pre("exit 0"), pre("exit 1", { tool_pattern: "write" })], (runner) =>
       Effect.gen(function*() {

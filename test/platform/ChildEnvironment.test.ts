@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import { childEnvironment, isCredentialVariable } from "../../src/platform/ChildEnvironment.ts"
+import { childEnvironment, isCredentialVariable, knownSecrets } from "../../src/platform/ChildEnvironment.ts"
 
 describe("G6: childEnvironment", () => {
   const secrets = [
@@ -25,7 +25,19 @@ describe("G6: childEnvironment", () => {
     "npm_config_//registry.example/:_authToken",
     "NPM_CONFIG__AUTH",
     "TOKEN",
-    "SERVICE_PRIVATE_KEY"
+    "SERVICE_PRIVATE_KEY",
+    "JWT",
+    "SUPABASE_SERVICE_JWT",
+    "MCP_BEARER",
+    "STRIPE_SK",
+    "SENTRY_DSN",
+    "SLACK_WEBHOOK_URL",
+    "DISCORD_WEBHOOK",
+    "AZURE_STORAGE_CONNECTION_STRING",
+    "SQLCONNSTR",
+    "BLOB_SAS_URL",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS"
   ]
   const harmless = [
     "PATH",
@@ -43,7 +55,17 @@ describe("G6: childEnvironment", () => {
     "KUBECONFIG",
     "AWS_REGION",
     "PATH_TO_PASSENGER",
-    "NODE_OPTIONS"
+    "NODE_OPTIONS",
+    "VAULT_ADDR",
+    "DATABASE_URL",
+    "HTTPS_PROXY",
+    "DISK",
+    "TASK",
+    "PGHOST",
+    "DSNAME",
+    "WEBHOOK_PORT",
+    "XDG_SESSION_ID",
+    "npm_config_registry"
   ]
   for (const name of secrets) it(`${name} is kept back`, () => assert.isTrue(isCredentialVariable(name)))
   for (const name of harmless) it(`${name} passes`, () => assert.isFalse(isCredentialVariable(name)))
@@ -56,6 +78,35 @@ describe("G6: childEnvironment", () => {
     )
     assert.strictEqual(vars.size, 4)
   })
+
+  const addresses: ReadonlyArray<readonly [string, string, boolean]> = [
+    ["DATABASE_URL", "postgres://app:s3cret@db.example:5432/app", true],
+    ["DATABASE_URL", "postgres://app@db.example/app", false],
+    ["DATABASE_URL", "postgres://localhost/app", false],
+    ["HTTPS_PROXY", "http://me:pw@proxy.example:3128", true],
+    ["HTTPS_PROXY", "http://proxy.example:3128", false],
+    ["REDIS", "redis://:pw@cache.example", true],
+    ["GIT_REMOTE", "ssh://git@host.example/x", false],
+    ["GIT_REMOTE", "git@host.example:a/b", false],
+    ["PIP_INDEX_URL", "https://u:p@index.example/simple", true],
+    ["NODE_OPTIONS", "--import http://a.example:80/x@1", false],
+    ["MANPATH", "/a:/b@c", false],
+    ["SOME_ID", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc", true],
+    ["SOME_ID", "sk_live_abcdefgh12", true],
+    ["SOME_ID", "ghp_abcdefghijklmnopqrstuvwx", true],
+    ["SOME_ID", "-----BEGIN OPENSSH PRIVATE KEY-----\nx", true],
+    ["CONN", "Server=a;User Id=b;Password=c;", true],
+    ["CONN", "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=b==", true],
+    ["HOOK", "https://hooks.slack.com/services/T/B/x", true],
+    ["TEXT", "the word password: none", false],
+    ["SSH_AUTH_SOCK", "/run/user/1000/keyring/ssh", false]
+  ]
+  for (const [name, value, kept] of addresses) {
+    it(`by its value, ${name}=${value.slice(0, 30)} ${kept ? "is kept back" : "passes"}`, () => {
+      assert.strictEqual(childEnvironment(new Map([[name, value]])).has(name), !kept)
+      assert.deepStrictEqual(knownSecrets([[name, value]]).length, kept ? 1 : 0)
+    })
+  }
 
   it("lets no secret through, whatever the spelling", () => {
     const casing = FastCheck.tuple(FastCheck.constantFrom(...secrets), FastCheck.boolean()).map(([name, lower]) =>

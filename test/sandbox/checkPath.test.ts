@@ -245,6 +245,140 @@ describe("10.2 check_path in mode workspace", () => {
       ))
   }
 
+  // Line, the file to be made first, what must not be written then, what may be.
+  const shapes: ReadonlyArray<
+    readonly [line: string, present: ReadonlyArray<string>, closed: ReadonlyArray<string>, open: ReadonlyArray<string>]
+  > = [
+    ["node ./guard", ["guard/index.js"], ["guard/index.js", "guard/new.js", "guard.js", "guard.json", "guard/lib/x"], [
+      "guardian.js",
+      "x.js"
+    ]],
+    ["node guard src", ["guard/package.json", "src/a.ts"], ["guard/package.json", "guard.js"], ["src/a.ts", "src/new"]],
+    ["node --enable-source-maps ./guard", ["guard/index.mjs"], ["guard/index.mjs", "guard/x"], []],
+    ["node h", ["h.js"], ["h.js", "h"], ["hh.js"]],
+    ["node tools/h.js src", ["tools/h.js", "src/x"], ["tools/h.js"], ["src/x", "tools/other.js"]],
+    ["node .", ["index.js", "src/x.js"], ["index.js", "package.json"], ["src/x.js"]],
+    ["node .", ["package.json", "src/x.js"], ["package.json", "index.js"], ["other.js"]],
+    ["python3 tool", ["tool/__main__.py"], ["tool/__main__.py", "tool/lib.py"], ["tools/x"]],
+    ["timeout 5 python3.12 -u tool data", ["tool/__main__.py", "data/x"], ["tool/new.py"], ["data/x"]],
+    [
+      "python3 -mpkg.mod",
+      ["pkg/__init__.py", "pkg/mod.py"],
+      ["pkg/__init__.py", "pkg/mod.py", "pkg/x.py", "pkg.py"],
+      []
+    ],
+    ["python3 -Im pkg.mod", ["pkg/__init__.py", "pkg/mod.py"], ["pkg/__init__.py", "pkg/mod/__init__.py"], []],
+    ["python3 -m a.b.c", ["a/b/c.py"], ["a/__init__.py", "a/b/__init__.py", "a/b/c.py", "a.py"], ["b/c.py"]],
+    ["python3 -m mymod", ["mymod.py"], ["mymod.py", "mymod/__init__.py", "mymod.so"], ["mymod2.py"]],
+    ["python3 -m pytest tests", ["tests/t.py"], ["pytest.py", "pytest/__init__.py"], ["tests/t.py", "tests/new.py"]],
+    ["go run ./cmd/lint", ["cmd/lint/main.go"], ["cmd/lint/main.go", "cmd/lint/init.go", "go.mod"], ["cmd/x.go"]],
+    ["run-parts tools", ["tools/1"], ["tools/1", "tools/2"], ["x"]],
+    ["make -ftools/hook.mk", ["tools/hook.mk"], ["tools/hook.mk"], ["tools/x"]],
+    ["make check", ["Makefile"], ["Makefile", "makefile", "GNUmakefile"], ["x.mk"]],
+    ["make -Ctools", ["tools/Makefile"], ["tools/Makefile", "tools/GNUmakefile"], ["tools/x"]],
+    ["awk -fguard.awk", ["guard.awk"], ["guard.awk"], ["x.awk"]],
+    ["sed -nfx", ["x"], ["x"], ["y"]],
+    ["ruby -r./lib.rb -e 1", ["lib.rb"], ["lib.rb"], ["x.rb"]],
+    ["ruby -r./lib -e 1", ["lib.rb"], ["lib.rb"], ["x.rb"]],
+    ["perl -Ilib -MFoo::Bar -e1", ["lib/Foo/Bar.pm"], ["lib/Foo/Bar.pm"], ["lib/x.pm"]],
+    ["java -cp a.jar:build Main", ["a.jar", "build/Main.class"], ["a.jar", "build/Main.class"], ["build/x"]],
+    ["npx --no lint-it", ["node_modules/.bin/lint-it"], ["node_modules/.bin/lint-it", "node_modules/.bin/new"], [
+      "node_modules/x/index.js"
+    ]],
+    ["npx eslint .", ["package.json"], ["node_modules/.bin/eslint", "package.json", ".npmrc"], [
+      "node_modules/x",
+      "a.js"
+    ]],
+    ["npx eslint@9 src", ["node_modules/.bin/eslint", "src/x"], ["node_modules/.bin/eslint"], ["src/x"]],
+    ["just check", ["justfile"], ["justfile", ".justfile"], ["x"]],
+    ["cargo run", ["Cargo.toml"], ["Cargo.toml", ".cargo/config.toml", "build.rs"], ["src/main.rs"]],
+    ["deno task check", ["deno.json"], ["deno.json", "deno.jsonc"], ["x.ts"]],
+    ["docker compose up", ["docker-compose.yml"], ["docker-compose.yml", "docker-compose.override.yml"], ["x.yml"]],
+    ["sh ./later.sh", [], ["later.sh"], ["other.sh"]],
+    ["cd tools && node h", ["tools/h.js", "tools/x"], ["tools/h.js", "tools/h"], ["tools/x"]],
+    ["eslint src", ["src/index.ts"], [], ["src/index.ts", "src/new.ts", "src.ts"]],
+    ["cat >> hook.log", ["hook.log"], ["hook.log"], ["other.log"]]
+  ]
+  for (const [command, present, closed, open] of shapes) {
+    for (const as of ["hook", "server"] as const) {
+      const argv = command.split(" ")
+      if (as === "server" && /[&>]/u.test(command)) continue
+      it.scoped(`9.9 by the shape of its line, ${as}: ${command} with ${present.join(", ") || "nothing"}`, () =>
+        sandboxIn({ mode: "off" }, () =>
+          expectAll([
+            ...closed.map((file) => [file, "write", "protected"] as const),
+            ...open.map((file) => [file, "write", "allowed"] as const)
+          ]), {
+          settings: as === "hook"
+            ? { hooks: [{ event: "stop", command }] }
+            : { mcp_servers: { a: { command: argv } } },
+          rootAs: (root) => {
+            for (const one of present) {
+              fs.mkdirSync(path.dirname(path.join(root, one)), { recursive: true })
+              fs.writeFileSync(path.join(root, one), "")
+            }
+            return root
+          }
+        }))
+    }
+  }
+
+  it.scoped("9.9 the package behind an installed program, and programs that PATH finds in the workspace", () =>
+    Effect.gen(function*() {
+      const rootAs = (root: string): string => {
+        for (const one of ["node_modules/lint/bin/lint.js", "node_modules/lint/lib/x.js", "node_modules/free/x.js"]) {
+          fs.mkdirSync(path.dirname(path.join(root, one)), { recursive: true })
+          fs.writeFileSync(path.join(root, one), "")
+        }
+        fs.mkdirSync(path.join(root, "node_modules", ".bin"))
+        fs.symlinkSync("../lint/bin/lint.js", path.join(root, "node_modules", ".bin", "lint"))
+        fs.mkdirSync(path.join(root, "venv", "bin"), { recursive: true })
+        fs.writeFileSync(path.join(root, "venv", "bin", "ruff"), "")
+        fs.mkdirSync(path.join(root, "other", "bin"), { recursive: true })
+        return root
+      }
+      yield* sandboxIn({ mode: "off" }, () =>
+        expectAll([
+          ["node_modules/lint/bin/lint.js", "write", "protected"],
+          ["node_modules/lint/lib/x.js", "write", "protected"],
+          ["node_modules/lint/new.js", "write", "protected"],
+          ["node_modules/.bin/new", "write", "protected"],
+          ["node_modules/free/x.js", "write", "allowed"]
+        ]), { settings: { hooks: [{ event: "stop", command: "npx lint ." }] }, rootAs })
+      yield* sandboxIn({ mode: "off" }, () =>
+        expectAll([
+          ["venv/bin/ruff", "write", "protected"],
+          ["venv/bin/new", "write", "protected"],
+          ["other/bin/ruff", "write", "protected"],
+          ["other/bin/x", "write", "allowed"]
+        ]), {
+        settings: {
+          hooks: [{ event: "stop", command: "ruff check" }],
+          env: { PATH: "other/bin:venv/bin:/usr/bin:/bin" }
+        },
+        rootAs
+      })
+    }))
+
+  it.scoped("9.9 the status says which directories a hook may run without our knowing", () =>
+    sandboxIn({ mode: "workspace" }, ({ root }) =>
+      Effect.gen(function*() {
+        const { warnings } = yield* Effect.flatMap(Sandbox, (sandbox) => sandbox.status)
+        const told = warnings.filter((one) => one.startsWith("the command of hook"))
+        assert.strictEqual(told.length, 3, told.join("\n"))
+        assert.include(told[0], `hook 1: it names the directory ${path.join(root, "src")}`)
+        assert.include(told[1], `hook 2: it runs the directory ${root}, which holds the workspace`)
+        assert.include(told[2], `hook 3: it runs programs of ${path.join(root, "node_modules", ".bin")}`)
+      }), {
+      settings: {
+        hooks: ["eslint src", "node .", "npx x", "grep -r x src"].map((command) => ({ event: "stop", command }))
+      },
+      rootAs: (root) => {
+        fs.mkdirSync(path.join(root, "src"))
+        return root
+      }
+    }))
+
   it.scoped("9.9 the status says which hook computes what it runs", () =>
     sandboxIn({ mode: "workspace" }, () =>
       Effect.gen(function*() {
@@ -377,11 +511,27 @@ describe("10.1 the other modes", () => {
   it.scoped("credential places inside what is allowed stay closed, unless named", () =>
     Effect.gen(function*() {
       yield* sandboxIn({ mode: "allowlist", allowed_paths: ["~"] }, () =>
-        expectAll([["~/.ssh/id", "read", "credentials"], ["~/.netrc", "read", "credentials"], [
-          "~/x",
-          "write",
-          "allowed"
-        ]]))
+        expectAll([
+          ["~/.claude/.credentials.json", "read", "credentials"],
+          [
+            "~/.mozilla/firefox/a.default/logins.json",
+            "read",
+            "credentials"
+          ],
+          ["~/.bash_history", "read", "credentials"],
+          ["~/.claude/CLAUDE.md", "read", "allowed"],
+          [
+            "~/.ssh/id",
+            "read",
+            "credentials"
+          ],
+          ["~/.netrc", "read", "credentials"],
+          [
+            "~/x",
+            "write",
+            "allowed"
+          ]
+        ]))
       yield* sandboxIn({ mode: "allowlist", allowed_paths: ["~", "~/.ssh"] }, () =>
         expectAll([["~/.ssh/id", "read", "allowed"], ["~/.netrc", "read", "credentials"]]))
     }))

@@ -7,6 +7,7 @@ import * as Path from "@effect/platform/Path"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as fs from "node:fs"
 import { Config } from "../../src/config/Config.ts"
 import { Workspace } from "../../src/domain/Workspace.ts"
@@ -27,6 +28,8 @@ export const layers = (request: Omit<Request, "commands">) => {
     NodeFileSystem.layer,
     Path.layer,
     Files.layer,
+    // The answers go to stdout.
+    Logger.remove(Logger.defaultLogger),
     Processes.layer,
     Dirs.layerTest(request.base),
     Environment.layerTest({ vars, home: `${request.base}/home`, pid: process.pid, os: request.os ?? "linux" }),

@@ -82,6 +82,44 @@ for (const user of users) {
       const open = (name: string, options: { readonly git?: boolean } = {}): World =>
         world(above, `${method}-${user.uid}-${name}`, user.uid, options)
 
+      it("no file gets a set-user-ID or set-group-ID bit, whoever runs it", async () => {
+        const at = open("set-id")
+        const setting = [
+          "cp /bin/sh a && chmod 4755 a",
+          "cp /bin/sh b && chmod u+s b",
+          "cp /bin/sh c && chmod g+s c",
+          "install -m 4755 /bin/sh d; [ -u d ]",
+          "cp -p /bin/su e; [ -u e ]",
+          "perl -e 'umask 0; use Fcntl; sysopen(F,\"f\",O_CREAT|O_WRONLY,04755) or exit 1'",
+          "perl -e 'mkdir \"dir\"; chmod(02755, \"dir\") or exit 1'",
+          // By number: mknod, openat2, fchmodat2, and a table of other numbers.
+          "perl -e 'exit(syscall(133, \"g\", 0104755, 0) == 0 ? 0 : 1)'",
+          "perl -e 'exit(syscall(437, -100, \"h\", pack(\"QQQ\", 0101, 04755, 0), 24) >= 0 ? 0 : 1)'",
+          ": > i; perl -e 'exit(syscall(452, -100, \"i\", 04755, 0) == 0 ? 0 : 1)'",
+          ": > j; perl -e 'exit(syscall(0x40000000 + 90, \"j\", 04755) == 0 ? 0 : 1)'",
+          "perl -e 'exit(syscall(425, 1, \"x\" x 200) >= 0 ? 0 : 1)'"
+        ]
+        const { answers, status } = await drive(
+          driver,
+          user.uid,
+          request(at, "workspace", method, [
+            ...setting,
+            "chmod 1755 dir && chmod 755 a && ./a -c 'exit 0' && mkdir -p k/l && install -m 755 /bin/sh k/l/sh && cp -p a m"
+          ])
+        )
+        assert.deepStrictEqual(answers.map((answer) => answer.code === 0), [...setting.map(() => false), true])
+        assert.match(answers[0]?.stderr ?? "", /Operation not permitted/)
+        const found = spawnSync("find", [at.root, "-perm", "/6000"], { encoding: "utf8" }).stdout
+        assert.strictEqual(found, "")
+        assert.deepStrictEqual(
+          status.probes.filter((probe) => probe.name === `${method}.set_id`).map((one) => one.ok),
+          [
+            true
+          ]
+        )
+        assert.notInclude(status.warnings.join(), "set-user-ID")
+      })
+
       it("no attempt gets out, and each is told so", async () => {
         const at = open("escapes")
         const tried = { ...attempts, ...liftings }

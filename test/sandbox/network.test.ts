@@ -5,7 +5,8 @@ import * as http from "node:http"
 import * as net from "node:net"
 import * as path from "node:path"
 import { makeFilterProxy } from "../../src/platform/FilterProxy.ts"
-import { refusedHost } from "../../src/sandbox/Network.ts"
+import { refusedHost, uselessPattern } from "../../src/sandbox/Network.ts"
+import { settle } from "../../src/sandbox/Settings.ts"
 import { bundle, drive, methods, place, users, world } from "./support.ts"
 
 describe("10.5 names", () => {
@@ -34,6 +35,37 @@ describe("10.5 names", () => {
   for (const [pattern, host, port, expected] of rows) {
     it(`${JSON.stringify(pattern)} and ${host}:${port}`, () => {
       assert.strictEqual(refusedHost([pattern], host, port) === null, expected)
+    })
+  }
+  const useless: ReadonlyArray<readonly [string, boolean]> = [
+    ["127.0.0.1:18999", true],
+    ["10.1.2.3", true],
+    ["[::1]:8080", true],
+    ["::1", true],
+    ["localhost", true],
+    ["localhost:3000", true],
+    ["api.localhost", true],
+    ["169.254.169.254", true],
+    ["a.example/path", true],
+    ["a b", true],
+    ["", true],
+    ["a.example:0", true],
+    ["a.example:70000", true],
+    ["*.*.example", true],
+    ["a.example", false],
+    ["https://a.example", false],
+    ["a.example:8443", false],
+    ["*.a.example:81", false],
+    ["*", false],
+    ["93.184.216.34:443", false],
+    ["[2606:2800:220:1:248:1893:25c8:1946]:443", false],
+    ["b\u00fccher.example", false]
+  ]
+  for (const [pattern, expected] of useless) {
+    it(`${JSON.stringify(pattern)} ${expected ? "reaches nothing, and the status says so" : "may reach something"}`, () => {
+      assert.strictEqual(uselessPattern(pattern) !== null, expected)
+      const { warnings } = settle({ mode: "workspace", network: { allow: [pattern] } }, null)
+      assert.strictEqual(warnings.some((one) => one.includes(JSON.stringify(pattern))), expected)
     })
   }
   it("no pattern, no name", () => assert.include(refusedHost([], "a.example", 443) ?? "", "a.example:443"))

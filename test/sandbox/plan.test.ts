@@ -117,6 +117,7 @@ describe("10.5 bubblewrap", () => {
       empty_directory: "/e",
       empty_file: "/f",
       kernel_files: ["/proc/sys"],
+      filter: null,
       argv: ["sh", "--", "-c"]
     })
     const flags = [

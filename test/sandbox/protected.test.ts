@@ -169,6 +169,67 @@ for (const user of users) {
         assert.deepStrictEqual(fs.readdirSync(at.root).sort(), [".git", "n", "tools"])
       })
 
+      it("9.9 programs by the shape of a line: not changed, not added to, nothing put before them", async () => {
+        const at = open("shapes", { git: false })
+        const put = (file: string, text = "old"): void => {
+          fs.mkdirSync(path.dirname(path.join(at.root, file)), { recursive: true })
+          fs.writeFileSync(path.join(at.root, file), text, { mode: 0o755 })
+        }
+        const kept = ["guard/index.js", "h.js", "pkg/__init__.py", "pkg/mod.py", "Makefile", "g.awk", "tools/hook.mk"]
+        for (const file of [...kept, "node_modules/.bin/lint-it", "srv/index.js", "srvpkg/__init__.py"]) put(file)
+        own(user.uid, at.base)
+        const before = snapshot(at.root)
+        const { answers } = await run(at, [
+          ...kept.map((file) => `echo x > ${file}`),
+          "echo x > node_modules/.bin/lint-it",
+          "echo x > srv/index.js",
+          "echo x > srvpkg/__init__.py",
+          "echo x > guard/new.js",
+          "echo x > pkg/new.py",
+          "echo x > guard.js || ls -d guard.js",
+          "echo x > h || rmdir h",
+          "mkdir -p pkg/sub",
+          "echo x > pkg.py",
+          "mv guard g2 || mv pkg p2 || mv node_modules nm || mv node_modules/.bin b || mv srv s2",
+          "rm -rf guard",
+          "echo x > n && mv -f n guard.js/x",
+          "ln -s /tmp/x node_modules/.bin/other",
+          // Nothing may stand there at all, so it is taken away afterwards.
+          "rm -rf n b g2 p2 nm s2; echo x > GNUmakefile && ln -s guard makefile",
+          "ls; echo x > free && mkdir -p node_modules/free && echo x > node_modules/free/x"
+        ], {
+          settings: {
+            hooks: [
+              "node ./guard",
+              "node h",
+              "python3 -Im pkg.mod",
+              "make check",
+              "awk -fg.awk",
+              "make -ftools/hook.mk",
+              "npx --no lint-it"
+            ].map((command) => ({ event: "stop", command })),
+            mcp_servers: { a: { command: ["node", "./srv"] }, b: { command: ["python3", "-Im", "srvpkg"] } }
+          }
+        })
+        assert.deepStrictEqual(
+          answers.map((answer) => answer.code === 0),
+          answers.map((_, index) => index === 12 || index >= answers.length - 2),
+          JSON.stringify(answers)
+        )
+        assert.match(answers[12]?.stderr ?? "", /guard\.js: Is a directory/)
+        const link = path.join(at.root, "makefile.refused-1")
+        assert.isTrue(fs.lstatSync(link).isSymbolicLink())
+        fs.unlinkSync(link)
+        const after = snapshot(at.root)
+        for (const [file, text] of Object.entries(before)) assert.strictEqual(after[file], text, file)
+        assert.deepStrictEqual(Object.keys(after).filter((file) => !(file in before)).sort(), [
+          "GNUmakefile.refused-1",
+          "free",
+          "node_modules/free/x"
+        ])
+        assert.isFalse(fs.existsSync(path.join(at.root, "guard.js")))
+      })
+
       it("a linked worktree: commits work, hooks and configuration of the shared directory do not change", async () => {
         const at = open("worktree")
         const git = (...args: ReadonlyArray<string>) => {
@@ -284,6 +345,14 @@ for (const user of users) {
           "home/.gradle/gradle.properties",
           "home/.gem/credentials",
           "home/.terraformrc",
+          "home/.claude/.credentials.json",
+          "home/.mozilla/firefox/x.default/logins.json",
+          "home/.config/google-chrome/Default/Login Data",
+          "home/.bash_history",
+          "home/.zsh_history",
+          "home/.python_history",
+          "home/.config/configstore/firebase-tools.json",
+          "home/.huggingface/token",
           "data/sessions.db",
           "state/audit/permissions.jsonl"
         ]
@@ -292,8 +361,12 @@ for (const user of users) {
           fs.writeFileSync(path.join(at.base, secret), "SECRET")
         }
         own(user.uid, at.base)
-        const { answers } = await run(at, [...secrets, "state/tool-output/x"].map((secret) => `cat "$W/../${secret}"`))
-        assert.deepStrictEqual(answers.map((answer) => answer.stdout), [...secrets.map(() => ""), "SECRET"])
+        const { answers } = await run(at, [
+          `for f in ${
+            [...secrets, "state/tool-output/x"].map((secret) => `'${secret}'`).join(" ")
+          }; do cat "$W/../$f"; done`
+        ])
+        assert.deepStrictEqual(answers.map((answer) => answer.stdout), ["SECRET"])
       })
 
       it("the home directory as workspace: keys and settings stay closed", async () => {

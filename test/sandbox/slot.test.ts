@@ -11,7 +11,7 @@ import type { Config } from "../../src/config/Config.ts"
 import type { Environment } from "../../src/platform/Environment.ts"
 import type * as Scope from "effect/Scope"
 import { Workspace } from "../../src/domain/Workspace.ts"
-import { failure } from "../../src/domain/ToolExecutor.ts"
+import { failure, success } from "../../src/domain/ToolExecutor.ts"
 import { AtomicFile } from "../../src/platform/AtomicFile.ts"
 import { Files } from "../../src/platform/Files.ts"
 import { Spawner } from "../../src/platform/Spawner.ts"
@@ -154,21 +154,75 @@ describe("10.4 one policy", () => {
       })
     }))
 
-  it.scoped("what the kernel refused to a command is explained: path and rule", () =>
-    inWorld({ mode: "workspace" }, ({ outside, root }) =>
+  for (const method of methods) {
+    it.scoped(`what the kernel refused to a command is explained, path and rule: ${method}`, () =>
+      inWorld({ mode: "workspace", network: "off" }, ({ outside, root }) =>
+        Effect.gen(function*() {
+          const { remark } = yield* ToolSandbox
+          const spawner = yield* Spawner
+          const beside = fs.mkdtempSync("/tmp/beside-")
+          yield* Effect.addFinalizer(() => Effect.sync(() => fs.rmSync(beside, { recursive: true })))
+          const env = new Map([["PATH", process.env["PATH"] ?? "/usr/bin:/bin"]])
+          const said = (command: string) =>
+            Effect.gen(function*() {
+              const done = yield* spawner.run({ argv: ["/bin/bash", "-c", `exec 2>&1; ${command}`], cwd: root, env })
+              const output = new TextDecoder().decode(done.stdout)
+              const failed = done.code !== 0
+              const result = failed ? failure("exit code 1", output) : success(output)
+              return remark === undefined ? "" : (yield* remark(call("bash", ["x"]), result)) ?? ""
+            })
+          const rows: ReadonlyArray<readonly [string, ReadonlyArray<string>]> = [
+            [`touch '${outside}/x y'`, [`${outside}/x y`, "rule outside"]],
+            ["echo x > .git/hooks/y", [path.join(root, ".git", "hooks", "y"), "rule protected"]],
+            ["echo x > .git/hooks/y || true", [path.join(root, ".git", "hooks", "y"), "rule protected"]],
+            [`node -e 'fs.writeFileSync("${outside}/z","")'`, [`${outside}/z`, "rule outside"]],
+            [`python3 -c 'open("${outside}/z","w")'`, [`${outside}/z`, "rule outside"]],
+            [`echo x > ${beside}/x`, [`${beside}/x`, "rule outside", "a /tmp of their own"]],
+            ["mount -o remount,rw /", ["rule privileges"]],
+            ["unshare -Urm true", ["rule privileges"]],
+            ["cp /bin/true t && chmod 4755 t", ["rule privileges", "set-user-ID"]],
+            [
+              "node -e 'require(`net`).connect(80,`192.0.2.1`).on(`error`,(e)=>{console.log(e.message);process.exit(1)})'",
+              [
+                "rule network",
+                "sandbox.network"
+              ]
+            ],
+            ["cat missing; echo fine > fine", []],
+            ["cat missing", []],
+            ["false", []],
+            ["echo 'Operation not permitted'", []]
+          ]
+          for (const [command, expected] of rows) {
+            const text = yield* said(command)
+            if (expected.length === 0) assert.strictEqual(text, "", command)
+            for (const one of expected) assert.include(text, one, command)
+            for (const line of text.split("\n")) assert.match(line, /^(\[sandbox\] .*rule \w+.*)?$/, command)
+          }
+        }), { methods: [method] }))
+
+    it.scoped(`9.9 what a command made where nothing may be is moved aside, and the model is told: ${method}`, () =>
+      inWorld({ mode: "workspace" }, ({ root }) =>
+        Effect.gen(function*() {
+          const { remark } = yield* ToolSandbox
+          const spawner = yield* Spawner
+          const env = new Map([["PATH", "/usr/bin:/bin"]])
+          yield* spawner.run({ argv: ["/bin/sh", "-c", "echo x > GNUmakefile"], cwd: root, env })
+          const told = remark === undefined ? null : yield* remark(call("bash", ["x"]), success(""))
+          const at = path.join(root, "GNUmakefile")
+          assert.include(told ?? "", `${at} was moved to ${at}.refused-1`)
+          assert.include(told ?? "", "rule protected")
+          assert.isFalse(fs.existsSync(at))
+          assert.isNull(remark === undefined ? null : yield* remark(call("bash", ["x"]), success("")))
+        }), { methods: [method], settings: { hooks: [{ event: "stop", command: "make check" }] } }))
+  }
+
+  it.scoped("without the kernel's help nothing is said of it", () =>
+    inWorld({ mode: "workspace" }, () =>
       Effect.gen(function*() {
         const { remark } = yield* ToolSandbox
-        const said = (output: string) =>
-          remark === undefined ? Effect.succeed(null) : remark(call("bash", ["x"]), failure("exit code 1", output))
-        const text = yield* said(
-          `touch: cannot touch '${outside}/x y': Read-only file system\n/bin/bash: line 1: .git/hooks/y: Read-only file system\n`
-        )
-        assert.include(text ?? "", `${outside}/x y`)
-        assert.include(text ?? "", "rule outside")
-        assert.include(text ?? "", path.join(root, ".git", "hooks", "y"))
-        assert.include(text ?? "", "rule protected")
-        assert.isNull(yield* said("all fine"))
-        assert.isNull(yield* said("echo: Read-only file system"))
+        const output = "touch: cannot touch '/etc/x': Read-only file system"
+        assert.isNull(remark === undefined ? "" : yield* remark(call("bash", ["x"]), failure("exit code 1", output)))
       })))
 })
 
