@@ -284,7 +284,7 @@ const surveyCommand = (
         // What follows an option may be its value: the operand may still come.
         const before = words[at - 1] ?? ""
         const alone = as === "python" && /^-[bBdEhiIOPqsSuvVx]+$/u.test(before)
-        if ((alone || !before.startsWith("-")) && !/^(?:run|exec|x|tool)$/u.test(operand)) break
+        if ((alone || !before.startsWith("-")) && !/^(?:run|exec|x)$/u.test(operand)) break
       }
     })
     return kinds

@@ -95,7 +95,6 @@ const make = (kinds: ReadonlyArray<MethodKind>) =>
     const environment = yield* Environment
     const processes = yield* Processes
 
-    const filter = setIdFilter(machine())
     const find = (name: string): Effect.Effect<string | null> =>
       Effect.map(
         Effect.findFirst(
@@ -117,6 +116,7 @@ const make = (kinds: ReadonlyArray<MethodKind>) =>
 
     const candidate = (kind: MethodKind): Effect.Effect<Candidate> =>
       Effect.gen(function*() {
+        const filter = setIdFilter(machine())
         const kernel_files = yield* Effect.filter(
           kernelFiles,
           (file) => Effect.orElseSucceed(fs.exists(file), () => false)

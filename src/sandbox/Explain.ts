@@ -16,7 +16,7 @@ export interface Explained {
 /** `touch: cannot touch 'PATH': Read-only file system` and its like, of shells, tools and runtimes. */
 const named = new RegExp(
   `(?:'([^'\\n]+)'|"([^"\\n]+)"|((?:~|\\.{0,2})/[^:'"\\n]+|[^\\s:'"()[\\]][^:'"\\n]*))` +
-    ":? (Read-only file system|No such file or directory|Directory nonexistent|Permission denied|Device or resource busy)",
+    ":? (Read-only file system|No such file or directory|Directory nonexistent|Permission denied|Device or resource busy|Is a directory)",
   "gu"
 )
 /** Node and others put the words first: `EROFS: read-only file system, open 'PATH'`. */
@@ -32,6 +32,10 @@ const unreachable =
   /(?:[Cc]ould not resolve|Name or service not known|[Tt]emporary failure in name resolution|Network is unreachable|ENETUNREACH|EAI_AGAIN|ENOTFOUND|getaddrinfo|HTTP code 403 from proxy|response 403|CONNECT tunnel failed|Failed to connect to|Connection refused|ECONNREFUSED)/u
 
 const max_paths = 8
+
+/** Words that say it even below a command that went on to succeed. @since 0.1.0 @category combinators */
+export const saysRefused = (output: string): boolean =>
+  /read-only file system/iu.test(output) || bits.test(output) || /must be superuser/u.test(output)
 
 /** @since 0.1.0 @category constructors */
 export const explain = (

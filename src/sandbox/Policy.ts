@@ -10,6 +10,7 @@ import type { WorkspaceService } from "../domain/Workspace.ts"
 import type { DirsService } from "../platform/Dirs.ts"
 import type { FilesService } from "../platform/Files.ts"
 import type { MissingProgram } from "../platform/ProgramFiles.ts"
+import { lookAtAll } from "../platform/Look.ts"
 import { invalidPath, isWithin } from "./CheckPath.ts"
 import { credentialPlaces } from "./Places.ts"
 import { type ActiveCommands, programCandidates } from "./Programs.ts"
@@ -114,7 +115,20 @@ export const territory = (input: TerritoryInput): Effect.Effect<Territory> => {
       "/etc/hanzo"
     ]
     const settingsFiles = yield* all(settingsNamed)
-    const credentials = yield* all(credentialPlaces.map((place) => path.join(home, place)))
+    // Most of them are not there: their directories, which are few, say where they would be.
+    const places = credentialPlaces.map((place) => path.join(home, place))
+    const looks = yield* lookAtAll(places)
+    const directories = [...new Set(places.map((place) => path.dirname(place)))]
+    const real = new Map(
+      yield* Effect.forEach(directories, (at) => Effect.map(canonical(at), (found) => [at, found ?? at] as const))
+    )
+    const credentials = [
+      ...places.filter((_, index) => looks[index] === null).map((place) => {
+        const directory = path.dirname(place)
+        return path.join(real.get(directory) ?? directory, path.basename(place))
+      }),
+      ...yield* all(places.filter((_, index) => looks[index] !== null))
+    ]
     // Logins and keys may lie elsewhere, behind a link of the settings directory, or in the settings of before.
     const login = yield* canonical(path.join(dirs.config, "credentials.json"))
     const keys = [

@@ -21,7 +21,7 @@ import { makeClosing } from "./Closing.ts"
 import { Container } from "./Detect.ts"
 import { Enforcement, type ProbeResult } from "./Enforcement.ts"
 import { refusedHost } from "./Network.ts"
-import { explain } from "./Explain.ts"
+import { explain, saysRefused } from "./Explain.ts"
 import { expandPath } from "./Policy.ts"
 import { type ActiveCommands, commandsOf } from "./Programs.ts"
 import { linkRefusal, linkWarning, replaceableLinks } from "./Replaceable.ts"
@@ -266,7 +266,7 @@ const make = (options: SandboxOptions) =>
           )
         }
         const readOnly = /read-only file system/iu.test(output)
-        if (settings.mode === "off" || !(failed || readOnly) || (yield* inForce).method === null) {
+        if (settings.mode === "off" || !(failed || saysRefused(output)) || (yield* inForce).method === null) {
           return said.length === 0 ? null : said.map((one) => `[sandbox] ${one}`).join("\n")
         }
         const { lines, paths } = explain(output, settings)

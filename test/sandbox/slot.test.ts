@@ -180,6 +180,7 @@ describe("10.4 one policy", () => {
             [`echo x > ${beside}/x`, [`${beside}/x`, "rule outside", "a /tmp of their own"]],
             ["mount -o remount,rw /", ["rule privileges"]],
             ["unshare -Urm true", ["rule privileges"]],
+            ["cp /bin/true t; chmod 4755 t; true", ["rule privileges", "set-user-ID"]],
             ["cp /bin/true t && chmod 4755 t", ["rule privileges", "set-user-ID"]],
             [
               "node -e 'require(`net`).connect(80,`192.0.2.1`).on(`error`,(e)=>{console.log(e.message);process.exit(1)})'",
