@@ -26,6 +26,7 @@ import { Signal } from "./Signal.ts"
 import { type CallSite, type CodeAction, type CodeSymbol, type Diagnostic, type Location } from "./Types.ts"
 import type { Position, Range, WorkspaceEdit } from "./Types.ts"
 import { keyOf, pathOf, uriOf } from "./Uri.ts"
+import type { WatchedChange } from "./Watched.ts"
 
 /** Reading 8.3. @since 0.1.0 @category constants */
 export const initializeTimeoutMs = 30_000
@@ -548,10 +549,11 @@ export class LspClient {
     })
   }
 
-  /** A file was made, changed or removed by us; documents that are open are told apart from this. */
-  changedOnDisk(path: string, kind: "created" | "changed" | "deleted"): Effect.Effect<void, LspError> {
-    return this.#notify("workspace/didChangeWatchedFiles", {
-      changes: [{ uri: uriOf(path), type: kind === "created" ? 1 : kind === "changed" ? 2 : 3 }]
+  /** Files were made, changed or removed on disk. */
+  changedOnDisk(changes: ReadonlyArray<WatchedChange>): Effect.Effect<void, LspError> {
+    const types = { created: 1, changed: 2, deleted: 3 }
+    return changes.length === 0 ? Effect.void : this.#notify("workspace/didChangeWatchedFiles", {
+      changes: changes.map(({ kind, path }) => ({ uri: uriOf(path), type: types[kind] }))
     })
   }
 

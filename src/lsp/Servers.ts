@@ -28,6 +28,7 @@ import * as Sessions from "./Sessions.ts"
 import * as Slots from "./Slots.ts"
 import { type Location, sameRange } from "./Types.ts"
 import { keyOf, uriOf } from "./Uri.ts"
+import * as Watched from "./Watched.ts"
 
 /** A server's first answer, its start included (reading 8.5). @since 0.1.0 @category constants */
 export const firstAnswerMs = 15_000
@@ -212,8 +213,52 @@ export const make = (options: LspOptions): Effect.Effect<LspService, never, LspN
           : `no language server is known for ${path}; name one as lsp.servers.NAME {command, extensions} in the settings`
       })
 
+    const running = (): ReadonlyArray<LspClient> =>
+      [...resolved.values()].flatMap((one) =>
+        one._tag === "Slot" && one.slot.state._tag === "Ready" ? [one.slot.state.client] : []
+      )
+
+    const watched = Watched.make({
+      files,
+      workspace,
+      isOfInterest: (path) =>
+        definitions.some((one) => serves(one, path) || one.root_markers.some((name) => path.endsWith(`/${name}`)))
+    })
+    let stale = false
+
+    /** After a command, the servers that run are told what it did to files. */
+    const refreshed: Effect.Effect<void> = Effect.suspend(() => {
+      if (!stale || running().length === 0) return Effect.void
+      stale = false
+      return turn.withPermits(1)(Effect.gen(function*() {
+        const { files: changes, packages } = yield* watched.changes
+        if (packages) {
+          // what servers have read of packages is out of date as a whole
+          for (const one of resolved.values()) {
+            if (one._tag === "Slot" && one.slot.state._tag === "Ready") yield* slots.reset(one.slot)
+          }
+          return
+        }
+        yield* Effect.forEach(running(), (client) =>
+          Effect.zipRight(
+            Effect.ignore(client.changedOnDisk(changes)),
+            Effect.forEach(
+              changes.filter(({ path }) => client.documents.get(path) !== undefined),
+              ({ path }) => Effect.ignore(client.documents.sync(path)),
+              { discard: true }
+            )
+          ), { concurrency: "unbounded", discard: true })
+      }))
+    })
+
     const clientOf = (one: Resolved): Effect.Effect<LspClient, LspError> =>
-      one._tag === "Absent" ? Effect.fail(one.error) : slots.obtain(one.slot)
+      one._tag === "Absent"
+        ? Effect.fail(one.error)
+        : Effect.zipRight(
+          // what there is now is what the server finds when it starts
+          one.slot.state._tag === "Ready" ? refreshed : Effect.asVoid(Effect.forkIn(watched.begin, scope)),
+          slots.obtain(one.slot)
+        )
 
     /** Asks every server of a file; those that cannot do it are passed over. Fails when none has answered. */
     const askAll = <A>(
@@ -287,27 +332,23 @@ export const make = (options: LspOptions): Effect.Effect<LspService, never, LspN
         }
       })
 
-    const running = (): ReadonlyArray<LspClient> =>
-      [...resolved.values()].flatMap((one) =>
-        one._tag === "Slot" && one.slot.state._tag === "Ready" ? [one.slot.state.client] : []
-      )
-
     const changed: LspService["changed"] = (paths) =>
-      Effect.forEach(
-        running(),
-        (client) =>
-          Effect.forEach(paths ?? client.documents.paths(), (path) =>
-            Effect.gen(function*() {
-              const open = client.documents.get(path)
-              const [look] = yield* lookAtAll([path])
-              if (open !== undefined) yield* Effect.ignore(client.documents.sync(path, paths !== null))
-              else if (paths === null) return
-              yield* Effect.ignore(
-                client.changedOnDisk(path, look === null ? "deleted" : open === undefined ? "created" : "changed")
-              )
-            }), { discard: true }),
-        { concurrency: "unbounded", discard: true }
-      )
+      paths === null
+        ? Effect.sync(() => {
+          stale = true
+          sessions.stale()
+        })
+        : Effect.forEach(paths, watched.known, { discard: true }).pipe(
+          Effect.zipRight(Effect.forEach(running(), (client) =>
+            Effect.forEach(paths, (path) =>
+              Effect.gen(function*() {
+                const open = client.documents.get(path)
+                const [look] = yield* lookAtAll([path])
+                if (open !== undefined) yield* Effect.ignore(client.documents.sync(path, true))
+                const kind = look === null ? "deleted" : open === undefined ? "created" : "changed"
+                yield* Effect.ignore(client.changedOnDisk([{ path, kind }]))
+              }), { discard: true }), { concurrency: "unbounded", discard: true }))
+        )
 
     const display = (path: string): string =>
       path === cwd ? "." : path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path

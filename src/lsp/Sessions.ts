@@ -60,8 +60,14 @@ export interface SessionsInput {
   readonly isWarm: (path: string) => Effect.Effect<boolean>
 }
 
+/** @since 0.1.0 @category models */
+export interface SessionsService extends Pick<LspService, "reading" | "editing" | "edited" | "context"> {
+  /** A command may have changed any file. */
+  readonly stale: () => void
+}
+
 /** @since 0.1.0 @category constructors */
-export const make = (input: SessionsInput): Pick<LspService, "reading" | "editing" | "edited" | "context"> => {
+export const make = (input: SessionsInput): SessionsService => {
   const sessions = new Map<string, Session>()
 
   const sessionOf = (id: string): Session => {
@@ -122,6 +128,9 @@ export const make = (input: SessionsInput): Pick<LspService, "reading" | "editin
     })
 
   return {
+    stale: () => {
+      for (const session of sessions.values()) if (session.files.size > 0) session.touched++
+    },
     reading: (session_id, path, lines) =>
       Effect.suspend(() => {
         const session = sessionOf(session_id)
