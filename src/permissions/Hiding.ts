@@ -18,6 +18,7 @@ import {
   sameAs,
   shells,
   shellText,
+  startsShell,
   takesCommands
 } from "./Programs.ts"
 import type { ShellWord } from "./ShellWords.ts"
@@ -80,15 +81,19 @@ const hidesItself = (program: string, words: ReadonlyArray<ShellWord>, floor: st
     if (program === "fc") return !rest.some((word) => /^-[a-z]*l/.test(word.text))
     // Their text is read as a line.
     if (/^(?:eval|trap|alias|source|\.)$/.test(program)) return false
+    if (startsShell(program, rest)) return true
     if (!handsOn.has(program)) return dynamic || strange
     return dynamic || (strange && rest.some((word) => isEvaluator(baseName(word.text))))
   }
   if (shells.has(program)) return false
   if (floor !== null && (isInline(program) || interpreters.test(program) || ownLanguage.has(known))) return true
-  if (known === "find" || known === "fd" || known === "fdfind") return rest.some(maybeOption)
+  if (known === "find" || known === "fd" || known === "fdfind") {
+    return rest.some(maybeOption) || executed(known, words) === null
+  }
   const options = dangerous[known]
   if (options !== undefined) {
-    if (floor !== null) return dynamic || strange
+    // A file of its own input is a program that is not in the line.
+    if (floor !== null) return dynamic || strange || known === "make"
     const verb = rest.findIndex((word) => !word.text.startsWith("-"))
     if (known === "git" ? rest.slice(0, verb < 0 ? rest.length : verb + 1).some(maybeOption) : rest.some(maybeOption)) {
       return true
@@ -96,11 +101,12 @@ const hidesItself = (program: string, words: ReadonlyArray<ShellWord>, floor: st
   }
   const [verb] = rest
   if (harmless.has(program) || (program === "git" && harmlessGit.has(verb?.text ?? ""))) return false
-  return (dynamic || strange) &&
-    rest.some(({ text }) => {
-      const name = baseName(text)
-      return shells.has(name) || interpreters.test(name) || evaluators.has(name)
-    })
+  return rest.slice(0, maxInner).some(({ text }, at) => {
+    const name = baseName(text)
+    return ((dynamic || strange) && (shells.has(name) || interpreters.test(name) || evaluators.has(name))) ||
+      // A shell without a script, wherever it is started.
+      (shells.has(name) && shellText(name, rest.slice(at)).opaque)
+  })
 }
 
 /** The commands that `find` and `fd` are given to run; null = they cannot be told apart. @since 0.1.0 @category combinators */

@@ -17,7 +17,8 @@ const alwaysAsk = set(
   "eval source . exec trap alias fc xargs ssh sudo su doas runuser pkexec builtin coproc enable chroot setsid unshare nsenter " +
     "bwrap watch parallel ionice chrt taskset strace ltrace gdb script busybox toybox systemd-run start-stop-daemon " +
     "dbus-run-session xvfb-run flatpak-spawn osascript flock setpriv prlimit setarch linux32 linux64 fakeroot chronic ifne at batch unbuffer expect ssh-agent firejail " +
-    "proot numactl cpulimit cgexec catchsegv valgrind perf tini dumb-init"
+    "proot numactl cpulimit cgexec catchsegv valgrind perf tini dumb-init newgrp sg crontab tmux screen socat entr hyperfine " +
+    "concurrently nodemon watchexec"
 )
 /** Their words after the first may be a command. @since 0.1.0 @category constants */
 export const runners = set(
@@ -38,7 +39,7 @@ export const harmlessGit = set(
 /** The program that loads programs. */
 const loader = /^ld(?:-(?:linux|musl)[\w.-]*|\.so[\w.]*)$/
 /** They run what their input says. */
-const readers = set("parallel at batch")
+const readers = set("parallel at batch crontab")
 /** Files that are what a program reads anyway. */
 const ownInput = /^(?:-|\/dev\/stdin|\/dev\/fd\/\d+|\/proc\/(?:self|thread-self|\d+)\/fd\/\d+)$/
 /** Interpreter to its options that take program text. */
@@ -90,7 +91,10 @@ export const dangerous: Readonly<Record<string, RegExp>> = {
   history: /^-[a-z]*[anprsw]/,
   npx: /^(?:-c|--call)/,
   wget: /^-e|^--(?:use-a|exec|conf)/,
-  make: /^--eval|^SHELL[:+?]?=/,
+  make: /^--ev|^-E|^SHELL[:+?]?=|^(?:-f|--(?:make)?file=)?(?:-|\/dev\/(?:stdin|fd\/\d+)|\/proc\/\w+\/fd\/\d+)$/,
+  nc: /^-[a-z]*[ec]/,
+  ncat: /^-[a-z]*[ec]|^--(?:exec|sh-exec|lua-exec)/,
+  netcat: /^-[a-z]*[ec]/,
   gcc: /^(?:-wrapper|-fplugin|-B)/,
   go: /^-(?:exec|toolexec)(?:=|$)/,
   cargo: /^--config(?:=|$)/,
@@ -193,6 +197,40 @@ const scriptOf = (rest: ReadonlyArray<ShellWord>): number => {
     else if (!/^[-+]./.test(text)) return at
   }
   return -1
+}
+
+/** Options of ssh with a value of their own. */
+const sshValued = /^-[A-Za-z]*[BbcDEeFIiJLlmOopQRSWw]$/
+
+/** Without a command it starts a shell that reads its input. @since 0.1.0 @category combinators */
+export const startsShell = (program: string, rest: ReadonlyArray<ShellWord>): boolean => {
+  const texts = rest.map((word) => word.text)
+  const operands = texts.filter((text) => !text.startsWith("-"))
+  switch (program) {
+    case "su":
+    case "runuser":
+    case "script":
+    case "newgrp":
+    case "sg":
+      return !texts.some((text) => /^-[a-z]*c|^--(?:command|session-command)/.test(text)) && operands.length < 2
+    case "sudo":
+    case "doas":
+      return texts.some((text) => /^-[A-Za-z]*[si]$|^--(?:shell|login)$/.test(text))
+    case "chroot":
+      return operands.length < 2
+    case "ssh":
+      return texts.filter((text, at) => !text.startsWith("-") && !sshValued.test(texts[at - 1] ?? "")).length < 2
+    case "unshare":
+    case "nsenter":
+    case "fakeroot":
+    case "firejail":
+    case "setarch":
+    case "linux32":
+    case "linux64":
+      return operands.length < (program === "setarch" ? 2 : 1)
+    default:
+      return false
+  }
 }
 
 /** A shell runs its input, or what another command writes. */
@@ -317,9 +355,14 @@ const xargsRunsAnything = (words: ReadonlyArray<ShellWord>): boolean => {
   const command = words[at]
   if (command === undefined) return false
   const name = baseName(command.text)
-  return command.known !== null || shells.has(name) || runners.has(name) || name === "eval" ||
-    interpreters.test(name) ||
-    (replaced !== null && command.text.includes(replaced))
+  if (command.known !== null || shells.has(name) || interpreters.test(name) || takesCommands(name)) return true
+  const rest = words.slice(at + 1)
+  const quiet = name === "git" && harmlessGit.has(rest[0]?.text ?? "")
+  const options = quiet ? undefined : dangerous[sameAs[name] ?? name]
+  return replaced === null
+    // What is appended may be options by which the program runs another.
+    ? options !== undefined && !rest.some(({ text }) => text === "--")
+    : command.text.includes(replaced) || (options !== undefined && rest.some(({ text }) => text.includes(replaced)))
 }
 
 /** It takes a command among its words, or text that is one. @since 0.1.0 @category combinators */
