@@ -30,7 +30,7 @@ const unquoted = (token: string): string =>
 export const parseProgramLine = (line: string): ProgramLine => {
   const commands: Array<SimpleCommand> = []
   let computed = false
-  const todo: Array<readonly [text: string, depth: number]> = [[line, 0]]
+  const todo: Array<readonly [text: string, depth: number]> = [[line.replaceAll("\\\n", ""), 0]]
   for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
     const [text, depth] = next
     if (/[`]|\$\(/u.test(text)) computed = true
@@ -39,6 +39,17 @@ export const parseProgramLine = (line: string): ProgramLine => {
     let target = false
     const end = (): void => {
       if (words.length > 0 || written.length > 0) commands.push({ words, written })
+      const first = words.findIndex((word) => !/^[A-Za-z_]\w*=/u.test(word))
+      words.forEach((word, index) => {
+        const before = words[index - 1] ?? ""
+        const decides = index === first || changesDirectory(before) || runnerKind(programName(before), word) !== null
+        if (
+          decides && /\$\{?[A-Za-z_]/u.test(word) &&
+          !/^\$\{?(?:HANZO_PROJECT_ROOT|PWD|HOME)\}?(?:\/[^$]*)?$/u.test(word)
+        ) {
+          computed = true
+        }
+      })
       words = []
       written = []
     }
@@ -150,7 +161,8 @@ export const programEndings: ReadonlyArray<string> = [
 export const isProgramName = (name: string): boolean =>
   name === "package.json" || (!name.endsWith(".json") && programEndings.some((ending) => name.endsWith(ending)))
 
-const scripting = /^(?:node|nodejs|bun|deno|tsx|ts-node|ts-node-esm|nodemon|electron|swc-node|esno|babel-node)$/u
+const scripting =
+  /^(?:npx|pnpx|bunx|node|nodejs|bun|deno|tsx|ts-node|ts-node-esm|nodemon|electron|swc-node|esno|babel-node)$/u
 const python = /^(?:python|pythonw|pypy|py|ipython|uv|uvx|poetry|pdm|hatch|rye|pipenv|coverage|kernprof)$/u
 const other =
   /^(?:sh|bash|dash|zsh|ksh|ash|busybox|fish|perl|ruby|php|lua|luajit|tclsh|Rscript|julia|java|awk|gawk|mawk|nawk|sed|gsed|jq|source|\.|pwsh|osascript|groovy|elixir|expect)$/u

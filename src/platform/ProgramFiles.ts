@@ -347,7 +347,18 @@ const surveyCommand = (
       let told = false
       for (const base of bases) {
         for (const text of names[command]?.[index] ?? []) {
+          if (isGlob(text) && (word === first || as !== null || first === "for")) {
+            // What matches is run, and so would be what is put beside it.
+            for (const one of resolve(base, text)) {
+              if (kind(one) === "file" && within(root, one)) closeDirectory(path.dirname(one), [])
+            }
+          }
           for (const one of resolve(base, text)) {
+            const bin = one.lastIndexOf("/node_modules/.bin/")
+            if (bin >= 0 && within(root, one)) {
+              installed(["", path.basename(one)], 0, one.slice(0, bin))
+              continue
+            }
             if (kind(one) === "file") {
               const anywhere = text.startsWith("/") || text.startsWith("~/")
               if (!isOurs(one) && !(anywhere && !/^\/(?:usr|bin|sbin|lib\w*|opt|nix|run|proc|dev|sys)\//u.test(one))) {

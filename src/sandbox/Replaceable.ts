@@ -31,7 +31,7 @@ export const replaceableLinks = (
   const writable = [...land.roots, ...git_roots]
   const places = git === null ? [] : git.protected.map((place) => place.path)
   // In a directory that is closed as a whole nothing can be replaced.
-  const closed = [land.config_home, ...settings, ...places]
+  const closed = [land.config_home, ...settings, ...places, ...land.always_protected]
   const named = [...land.named, ...settings, ...hooks, ...(git === null ? [] : git.named)]
   return Effect.map(
     linksOnWay(named),

@@ -211,8 +211,6 @@ describe("10.2 check_path in mode workspace", () => {
     ["D=tools; $D/h3.sh", "tools/h3.sh"],
     ["D=tools; \"${D}/h3.sh\"", "tools/h3.sh"],
     ["env -C tools ./h.sh", "tools/h.sh"],
-    ["tools/*.sh", "tools/h2.sh"],
-    ["for f in tools/*.sh; do sh $f; done", "tools/h3.sh"],
     ["\"`pwd`/tools/h.sh\"", "tools/h.sh"],
     ["$(pwd)/tools/h.sh", "tools/h.sh"],
     ["find tools -name h.sh -exec sh {} \\;", "tools/h.sh"],
@@ -297,12 +295,18 @@ describe("10.2 check_path in mode workspace", () => {
     ["sh ./later.sh", [], ["later.sh"], ["other.sh"]],
     ["cd tools && node h", ["tools/h.js", "tools/x"], ["tools/h.js", "tools/h"], ["tools/x"]],
     ["eslint src", ["src/index.ts"], [], ["src/index.ts", "src/new.ts", "src.ts"]],
+    ["tools/*.sh", ["tools/1.sh"], ["tools/1.sh", "tools/2.sh"], ["x.sh"]],
+    ["for f in tools/*.sh; do sh $f; done", ["tools/1.sh", "x"], ["tools/1.sh", "tools/2.sh"], ["x"]],
+    ["prettier --check src/*.js", ["src/1.js"], ["src/1.js"], ["src/2.js"]],
+    ["node \\\n  ./guard", ["guard/index.js"], ["guard/index.js", "guard/new.js", "guard.js"], []],
+    ["npx ./guard", ["guard/package.json"], ["guard/package.json", "guard/new.js"], []],
+    ["./node_modules/.bin/lint .", ["node_modules/.bin/lint"], ["node_modules/.bin/lint", "node_modules/.bin/new"], []],
     ["cat >> hook.log", ["hook.log"], ["hook.log"], ["other.log"]]
   ]
   for (const [command, present, closed, open] of shapes) {
     for (const as of ["hook", "server"] as const) {
       const argv = command.split(" ")
-      if (as === "server" && /[&>]/u.test(command)) continue
+      if (as === "server" && /[&>;*\\]/u.test(command)) continue
       it.scoped(`9.9 by the shape of its line, ${as}: ${command} with ${present.join(", ") || "nothing"}`, () =>
         sandboxIn({ mode: "off" }, () =>
           expectAll([
@@ -379,16 +383,47 @@ describe("10.2 check_path in mode workspace", () => {
       }
     }))
 
+  it.scoped("9.9 an installed program behind its link stops no command", () =>
+    sandboxIn({ mode: "workspace" }, () =>
+      Effect.gen(function*() {
+        const { warnings } = yield* Effect.flatMap(Sandbox, (sandbox) => sandbox.status)
+        assert.notInclude(warnings.join(), "symbolic link")
+        yield* expectAll([["node_modules/lint/x.js", "write", "protected"], [
+          "node_modules/.bin/lint",
+          "write",
+          "protected"
+        ]])
+      }), {
+      settings: { hooks: [{ event: "stop", command: "node_modules/.bin/lint ." }] },
+      rootAs: (root) => {
+        fs.mkdirSync(path.join(root, "node_modules", "lint"), { recursive: true })
+        fs.mkdirSync(path.join(root, "node_modules", ".bin"))
+        fs.writeFileSync(path.join(root, "node_modules", "lint", "x.js"), "")
+        fs.symlinkSync("../lint/x.js", path.join(root, "node_modules", ".bin", "lint"))
+        return root
+      }
+    }))
+
   it.scoped("9.9 the status says which hook computes what it runs", () =>
     sandboxIn({ mode: "workspace" }, () =>
       Effect.gen(function*() {
         const { warnings } = yield* Effect.flatMap(Sandbox, (sandbox) => sandbox.status)
         assert.deepStrictEqual(
           warnings.filter((one) => one.includes("computes what it runs")).map((one) => one.slice(0, 21)),
-          ["the command of hook 2"]
+          [2, 3, 4, 5, 7].map((number) => `the command of hook ${number}`)
         )
       }), {
-      settings: { hooks: [{ event: "stop", command: "./h.sh" }, { event: "stop", command: "eval \"$X\"" }] }
+      settings: {
+        hooks: [
+          "./h.sh \"$1\" $X",
+          "eval \"$X\"",
+          "$GUARD",
+          "sh $GUARD",
+          "cd \"$DIR\" && ./h.sh",
+          "$HANZO_PROJECT_ROOT/h.sh",
+          "$X/h.sh"
+        ].map((command) => ({ event: "stop", command }))
+      }
     }))
 
   it.scoped("9.9 programs of hooks, MCP and language servers, also as arguments", () =>
