@@ -196,6 +196,23 @@ describe("2.3, 7.5 the lsp tool", () => {
       }
     ), limit)
 
+  it.live("places in files that a rule denies it are left out", () =>
+    inProject(
+      () => ({ definition: "locations" }),
+      { permissions: [{ tool_pattern: "lsp(c.txt)", mode: "deny" }, { tool_pattern: "*", mode: "allow" }] },
+      [
+        call("lsp", { action: "diagnostics", path: "a.txt" }),
+        call("write", { path: "c.txt", content: "BAD three\n" }),
+        call("lsp", { action: "diagnostics", path: "." })
+      ],
+      (_, [first = "", written = "", all = ""]) => {
+        assert.include(first, "a.txt:1:1 error")
+        assert.include(written, "[diagnostics] this change brought 1 error to c.txt")
+        assert.include(all, "a.txt:1:1 error")
+        assert.notInclude(all, "c.txt")
+      }
+    ), limit)
+
   it.live("in a sandbox, files outside the workspace are not touched", () =>
     inProject(
       (root) => ({ rename_uri: `file://${root}.outside` }),

@@ -18,7 +18,7 @@ import { tellNotices } from "../FileAwareness.ts"
 import type { FileStateService } from "../FileState.ts"
 import type { LspInput } from "../Lsp.ts"
 import type { PathsService, ResolvedPath } from "../Paths.ts"
-import { type PreparedCall, ToolFailure } from "../Tool.ts"
+import { type PreparedCall, ToolFailure, type ToolRun } from "../Tool.ts"
 import * as Edits from "./Edits.ts"
 import * as Text from "./Text.ts"
 
@@ -78,19 +78,42 @@ export const prepare = (input: LspInput, services: LspToolServices): Effect.Effe
       return yield* placeIn(lsp, target.path, yield* textOf(target), line, input.character)
     })
 
+    /** Without what is in files that a rule denies this tool. */
+    const visible = <A>(
+      all: ReadonlyArray<A>,
+      uri: (one: A) => string,
+      run: ToolRun
+    ): Effect.Effect<ReadonlyArray<A>> => {
+      const { denies } = run
+      if (denies === undefined) return Effect.succeed(all)
+      const known = new Map<string, boolean>()
+      return Effect.filter(all, (one) =>
+        Effect.gen(function*() {
+          const at = uri(one)
+          const path = pathOf(at)
+          const before = known.get(at)
+          if (path === null || before !== undefined) return before ?? true
+          const resolved = yield* Effect.option(paths.resolve(path))
+          const shown = resolved._tag === "Some" && !denies(resolved.value.subject)
+          known.set(at, shown)
+          return shown
+        }))
+    }
+
     const locations = (
       ask: (place: Place) => Effect.Effect<ReadonlyArray<Location>, LspError>,
       none: string
-    ): Effect.Effect<ToolResult, ToolFailure> =>
+    ) =>
+    (run: ToolRun): Effect.Effect<ToolResult, ToolFailure> =>
       Effect.gen(function*() {
-        const all = yield* Effect.mapError(ask(yield* place), failed)
+        const all = yield* visible(yield* Effect.mapError(ask(yield* place), failed), ({ uri }) => uri, run)
         if (all.length === 0) return success(none)
         const texts = new Map<string, Lines>()
         for (const { uri } of all.slice(0, Text.maxEntries)) {
           const path = pathOf(uri)
           if (path === null || texts.has(uri)) continue
           const resolved = yield* Effect.option(paths.resolve(path))
-          // the lines of files that the call was not allowed for are not shown
+          // the lines of files outside are for calls that are about those
           if (resolved._tag === "None" || !resolved.value.inside) continue
           const content = yield* Effect.option(changes.load(resolved.value.path))
           const file = content._tag === "Some" && content.value !== null ? decode(content.value.bytes) : null
@@ -101,10 +124,10 @@ export const prepare = (input: LspInput, services: LspToolServices): Effect.Effe
         )
       })
 
-    const read = (run: Effect.Effect<ToolResult, ToolFailure>): PreparedCall => ({
+    const read = (run: (context: ToolRun) => Effect.Effect<ToolResult, ToolFailure>): PreparedCall => ({
       subjects: [target.subject],
       inside_workspace: target.inside,
-      run: (context) => Effect.ensuring(run, tellNotices(lsp, context))
+      run: (context) => Effect.ensuring(run(context), tellNotices(lsp, context))
     })
 
     /** Asks now, without changing anything, so that the Guard can decide about the files it would change. */
@@ -138,53 +161,67 @@ export const prepare = (input: LspInput, services: LspToolServices): Effect.Effe
       case "references":
         return read(locations(lsp.references, "The language server knows no use of this place."))
       case "hover":
-        return read(Effect.gen(function*() {
-          const text = yield* Effect.mapError(lsp.hover(yield* place), failed)
-          return success(text ?? "The language server knows nothing of this place; give the column of the name.")
-        }))
+        return read(() =>
+          Effect.gen(function*() {
+            const text = yield* Effect.mapError(lsp.hover(yield* place), failed)
+            return success(text ?? "The language server knows nothing of this place; give the column of the name.")
+          })
+        )
       case "calls":
-        return read(Effect.gen(function*() {
-          const at = yield* place
-          const incoming = yield* Effect.mapError(lsp.calls(at, "incoming"), failed)
-          const outgoing = yield* Effect.mapError(lsp.calls(at, "outgoing"), failed)
-          const part = (title: string, text: string): string => `${title}:\n${text === "" ? "(none)" : text}`
-          return success([
-            part("Callers", Text.callsText(incoming, display)),
-            part("Calls", Text.callsText(outgoing, display))
-          ].join("\n\n"))
-        }))
+        return read((run) =>
+          Effect.gen(function*() {
+            const at = yield* place
+            const calls = (direction: "incoming" | "outgoing") =>
+              Effect.flatMap(Effect.mapError(lsp.calls(at, direction), failed), (all) =>
+                visible(all, ({ symbol }) => symbol.uri, run))
+            const incoming = yield* calls("incoming")
+            const outgoing = yield* calls("outgoing")
+            const part = (title: string, text: string): string =>
+              `${title}:\n${text === "" ? "(none)" : text}`
+            return success([
+              part("Callers", Text.callsText(incoming, display)),
+              part("Calls", Text.callsText(outgoing, display))
+            ].join("\n\n"))
+          })
+        )
       case "symbols":
-        return read(Effect.gen(function*() {
-          const directory = target.kind === "directory"
-          const all = yield* Effect.mapError(
-            directory ? lsp.workspaceSymbols(input.new_name ?? "") : lsp.symbols(target.path),
-            failed
-          )
-          return success(all.length === 0 ? "No symbols." : Text.symbolsText(all, directory ? display : null))
-        }))
-      case "diagnostics":
-        return read(Effect.gen(function*() {
-          if (target.kind === "directory") {
-            const all = yield* Effect.mapError(lsp.workspaceDiagnostics(null), failed)
-            return success(
-              all.length === 0
-                ? "The language servers that run report nothing; they look at the files they were asked about."
-                : Text.diagnosticsText(all, display)
+        return read((run) =>
+          Effect.gen(function*() {
+            const directory = target.kind === "directory"
+            const found = yield* Effect.mapError(
+              directory ? lsp.workspaceSymbols(input.new_name ?? "") : lsp.symbols(target.path),
+              failed
             )
-          }
-          if (target.kind === null) return yield* fail(yield* paths.missing(target))
-          const found = yield* lsp.diagnostics(target.path)
-          const [problem] = found.problems
-          if (problem === undefined && found.servers.length === 0) {
-            return yield* fail(`no language server is known for ${target.display}`)
-          }
-          const text = Text.diagnosticsText(found.diagnostics, display)
-          if (problem !== undefined && found.servers.length === 0 && text === "") return yield* failed(problem)
-          return success(
-            [text === "" ? `No diagnostics in ${target.display}.` : text, ...found.problems.map((one) => one.message)]
-              .join("\n")
-          )
-        }))
+            const all = yield* visible(found, ({ uri }) => uri, run)
+            return success(all.length === 0 ? "No symbols." : Text.symbolsText(all, directory ? display : null))
+          })
+        )
+      case "diagnostics":
+        return read((run) =>
+          Effect.gen(function*() {
+            if (target.kind === "directory") {
+              const found = yield* Effect.mapError(lsp.workspaceDiagnostics(null), failed)
+              const all = yield* visible(found, ({ uri }) => uri, run)
+              return success(
+                all.length === 0
+                  ? "The language servers that run report nothing; they look at the files they were asked about."
+                  : Text.diagnosticsText(all, display)
+              )
+            }
+            if (target.kind === null) return yield* fail(yield* paths.missing(target))
+            const found = yield* lsp.diagnostics(target.path)
+            const [problem] = found.problems
+            if (problem === undefined && found.servers.length === 0) {
+              return yield* fail(`no language server is known for ${target.display}`)
+            }
+            const text = Text.diagnosticsText(found.diagnostics, display)
+            if (problem !== undefined && found.servers.length === 0 && text === "") return yield* failed(problem)
+            return success(
+              [text === "" ? `No diagnostics in ${target.display}.` : text, ...found.problems.map((one) => one.message)]
+                .join("\n")
+            )
+          })
+        )
       case "rename": {
         const { new_name } = input
         if (new_name === undefined || new_name === "") return yield* fail("rename needs new_name")
@@ -201,7 +238,7 @@ export const prepare = (input: LspInput, services: LspToolServices): Effect.Effe
         const all = Effect.mapError(lsp.codeActions(target.path, range), failed)
         const { new_name } = input
         if (new_name === undefined) {
-          return read(
+          return read(() =>
             Effect.map(all, (found) =>
               success(
                 found.length === 0 ? "The language server offers no fix for this line." : Text.actionsText(found)
