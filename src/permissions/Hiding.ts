@@ -19,7 +19,8 @@ import {
   shells,
   shellText,
   startsShell,
-  takesCommands
+  takesCommands,
+  wrappers
 } from "./Programs.ts"
 import type { ShellWord } from "./ShellWords.ts"
 
@@ -70,7 +71,36 @@ const hidesInner = (words: ReadonlyArray<ShellWord>): boolean =>
  * @category combinators
  */
 export const hides = (program: string, words: ReadonlyArray<ShellWord>, floor: string | null): boolean =>
-  hidesItself(program, words, floor) || (takesCommands(program) && floor !== null && hidesInner(words))
+  hidesItself(program, words, floor) || (takesCommands(program) && floor !== null && hidesInner(words)) ||
+  hidesLaunched(program, words)
+
+const launchers = set("npx bunx pnpx uvx cross-env dotenv env-cmd")
+
+/** Where the program begins that a runner of packages is given; -1 = it is given none. */
+const launchedAt = (program: string, words: ReadonlyArray<ShellWord>): number => {
+  if (launchers.has(program)) return 1
+  const verb = words[1]?.text ?? ""
+  return /^(?:npm|pnpm|yarn|bun)$/.test(program)
+    ? /^(?:exec|dlx|x)$/.test(verb) ? 2 : -1
+    : /^(?:uv|poetry|pdm|rye|hatch|pipenv|pipx|mise|conda|bundle|direnv)$/.test(program)
+    ? /^(?:run|exec)$/.test(verb) ? 2 : -1
+    : -1
+}
+
+const hidesLaunched = (program: string, words: ReadonlyArray<ShellWord>): boolean => {
+  let at = launchedAt(program, words)
+  if (at < 0) return false
+  while (at < words.length && /^(?:-y|--yes|-q|--quiet|--|[A-Za-z_]\w*=.*)$/s.test(words[at]?.text ?? "")) at++
+  const inner = words.slice(at)
+  const [first] = inner
+  if (first === undefined) return false
+  // An option that is not known may take the next word, or any.
+  if (first.known !== null || first.text.startsWith("-")) return inner.some((word) => word.known !== null)
+  const name = baseName(first.text)
+  const floor = floorOf(name, inner)
+  return shellText(name, inner).opaque || hides(name, inner, floor) ||
+    (wrappers.has(name) && inner.some((word) => word.known !== null))
+}
 
 const hidesItself = (program: string, words: ReadonlyArray<ShellWord>, floor: string | null): boolean => {
   const rest = words.slice(1)
@@ -82,7 +112,8 @@ const hidesItself = (program: string, words: ReadonlyArray<ShellWord>, floor: st
     // Their text is read as a line.
     if (/^(?:eval|trap|alias|source|\.)$/.test(program)) return false
     if (startsShell(program, rest)) return true
-    if (!handsOn.has(program)) return dynamic || strange
+    // Where the text ends that a shell is started with is for the program to know.
+    if (!handsOn.has(program)) return dynamic || strange || rest.some((word) => shells.has(baseName(word.text)))
     return dynamic || (strange && rest.some((word) => isEvaluator(baseName(word.text))))
   }
   if (shells.has(program)) return false
