@@ -585,6 +585,7 @@ export class LspClient {
     until: number
   ): Effect.Effect<"push" | "late" | ReadonlyArray<PullProvider>, LspError> {
     return Effect.gen(this, function*() {
+      let fenced = -1
       for (;;) {
         const pulls = this.capabilities.pulls.filter((provider) => selects(provider, document.language_id))
         if (pulls.length > 0) return pulls
@@ -603,13 +604,32 @@ export class LspClient {
             : set.version !== null
             ? 0
             : set.at + (set.items.length > 0 ? quietMs : quietEmptyMs) - now
-          if (quiet <= 0) return "push"
-          wait = Math.min(wait, quiet)
+          if (quiet <= 0 && (set.version !== null || fenced === set.seq)) return "push"
+          if (set.version === null && fenced !== set.seq && now < until) {
+            // A set that says no version may be a part of what is to come: who answers a question has no check under way.
+            fenced = set.seq
+            if (!(yield* this.#fence(document, until - now))) return "late"
+            yield* this.#signal.wait(Math.min(quietMs, Math.max(0, until - now)))
+            continue
+          }
+          wait = Math.min(wait, Math.max(1, quiet))
         }
         if (now >= until) return "late"
         yield* this.#signal.wait(wait)
       }
     })
+  }
+
+  /** True = the server has answered a question about the document, or cannot be asked one. */
+  #fence(document: OpenDocument, limit_ms: number): Effect.Effect<boolean> {
+    return this.capabilities.has("textDocument/documentSymbol")
+      ? Effect.map(
+        Effect.either(
+          this.#request("textDocument/documentSymbol", { textDocument: { uri: document.uri } }, limit_ms)
+        ),
+        (answer) => answer._tag === "Right" || answer.left.reason !== "timeout"
+      )
+      : Effect.succeed(true)
   }
 
   /** All providers' answers, or null when one of them had none in time. */
