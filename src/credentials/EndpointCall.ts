@@ -7,6 +7,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import { without } from "../codec/SecretForms.ts"
 import { line } from "../codec/TerminalText.ts"
 import { type HttpService, readAll } from "../platform/Http.ts"
 import { OAuthError } from "./OAuthClient.ts"
@@ -131,15 +132,10 @@ const secretsOf = ({ headers, secrets }: EndpointCall, answer: EndpointAnswer): 
   })
 ]
 
-const scrub = (text: string, secrets: ReadonlyArray<Redacted.Redacted>): string => {
-  let result = text
-  // the longest first: one may be a part of another
-  for (const secret of secrets.map(Redacted.value).toSorted((a, b) => b.length - a.length)) {
-    if (secret.length < 4) continue
-    for (const form of new Set([secret, encodeURIComponent(secret)])) result = result.replaceAll(form, "[redacted]")
-  }
-  return result
-}
+const shortest = 4
+
+const scrub = (text: string, secrets: ReadonlyArray<Redacted.Redacted>): string =>
+  without(secrets.map(Redacted.value).filter((secret) => secret.length >= shortest))(text)
 
 /** A server's text, on one line and safe for a terminal, without what must not be shown. @since 0.1.0 @category encoding */
 export const serverText = (text: string, secrets: ReadonlyArray<Redacted.Redacted>): string =>

@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 
+import { without } from "../codec/SecretForms.ts"
 import { ApiError } from "../domain/Failure.ts"
 import type { ResponseEvent } from "../domain/ResponseEvent.ts"
 import { isAuthHeader } from "./Providers.ts"
@@ -14,22 +15,19 @@ export type Scrub = (text: string) => string
 
 const shortest = 6
 
-const escaped = (secret: string): string => JSON.stringify(secret).slice(1, -1)
-
 /**
- * Replaces each secret, also where it stands percent-encoded or escaped as in JSON. Secrets of fewer than six
+ * Replaces each secret, however it is spelled (`codec/SecretForms`). Secrets of fewer than six
  * characters are words of a test, not keys; replacing them would garble the text.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const makeScrub = (secrets: ReadonlyArray<string>): Scrub => {
-  const forms = [
-    ...new Set(
-      secrets.filter((secret) => secret.length >= shortest).flatMap((s) => [s, encodeURIComponent(s), escaped(s)])
-    )
-  ].toSorted((a, b) => b.length - a.length)
-  return (text) => forms.reduce((clean, form) => clean.replaceAll(form, "[redacted]"), text)
+  let clean: Scrub | undefined
+  return (text) => {
+    clean ??= without(secrets.filter((secret) => secret.length >= shortest))
+    return clean(text)
+  }
 }
 
 /**

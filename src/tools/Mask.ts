@@ -1,12 +1,11 @@
 /**
- * Known secrets out of what tools say (G2): exact occurrences become `[redacted]`, whole texts and such that come in
- * pieces. Pure.
+ * Known secrets out of what tools say (G2): each, however it is spelled (`codec/SecretForms`), becomes `[redacted]`, in
+ * whole texts and in such that come in pieces. Pure.
  *
  * @since 0.1.0
  */
+import { redacted, spellingsOf } from "../codec/SecretForms.ts"
 import type { ToolResult } from "../domain/Tool.ts"
-
-const redacted = "[redacted]"
 
 /** `push` holds back what may be the beginning of a secret; `flush` gives it out. @since 0.1.0 @category models */
 export interface MaskStream {
@@ -34,12 +33,19 @@ export const nothing: Mask = {
 
 /** @since 0.1.0 @category constructors */
 export const make = (secrets: ReadonlyArray<string>): Mask => {
-  const known = [...new Set(secrets)].filter((secret) => secret !== "").toSorted((a, b) => b.length - a.length)
+  const known = spellingsOf(secrets)
   if (known.length === 0) return nothing
   const pattern = new RegExp(known.map((secret) => secret.replaceAll(/[\\^$.*+?()[\]{}|/-]/gu, "\\$&")).join("|"), "g")
   const text = (whole: string): string => whole.replace(pattern, redacted)
 
-  const begins = (end: string): boolean => known.some((secret) => secret.length > end.length && secret.startsWith(end))
+  const byFirst = new Map<string | undefined, Array<string>>()
+  for (const form of known) {
+    const others = byFirst.get(form[0])
+    if (others === undefined) byFirst.set(form[0], [form])
+    else others.push(form)
+  }
+  const begins = (end: string): boolean =>
+    byFirst.get(end[0])?.some((form) => form.length > end.length && form.startsWith(end)) ?? false
   const longest = (known[0]?.length ?? 1) - 1
 
   /** Where the end begins that more text could make a secret; the length when there is none. */

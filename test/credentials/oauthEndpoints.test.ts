@@ -19,7 +19,7 @@ import { type Answer, drive, freePort, serve } from "../provider/support.ts"
 import { configWith, loginLayer } from "../support/oauth.ts"
 
 const client: OAuthClient = { client_id: "app" }
-const refresh_token = Redacted.make("the-refresh-token/+=")
+const refresh_token = Redacted.make("the-refresh-token/+= ~!'()")
 const secretText = Redacted.value(refresh_token)
 
 const json = (status: number, body: unknown, type = "application/json"): Answer => (response) => {
@@ -203,6 +203,18 @@ it.layer(loginLayer({ vars: { CORP_SECRET: " hush \n" } }))("endpoints", (it) =>
         },
         "invalid_grant",
         /no such token \[redacted\] \(\[redacted\]\)$/u
+      ],
+      [
+        "what was sent, as the form had it",
+        400,
+        {
+          error: "invalid_grant",
+          error_description: `got ${new URLSearchParams({ refresh_token: secretText })} ${
+            new URLSearchParams({ a: secretText }).toString().toLowerCase()
+          }`
+        },
+        "invalid_grant",
+        /got refresh_token=\[redacted\] a=\[redacted\]$/u
       ],
       [
         "a description without end",
