@@ -31,6 +31,8 @@ export interface DeviceInput {
   readonly device_json?: DeviceJsonEndpoints
   /** `true` opens the page here; by default it is only shown (reading 13.4). */
   readonly browser?: boolean
+  /** Variables that the settings name as holding a secret: no browser gets them. */
+  readonly secret_variables?: ReadonlyArray<string>
   readonly events?: LoginEvents
 }
 
@@ -116,7 +118,7 @@ export class DeviceFlow extends Context.Tag("@hanzo/dev/credentials/DeviceFlow")
           const url = verification_uri_complete ?? verification_uri
           yield* Effect.forkScoped(
             Effect.flatMap(
-              browser.open(url),
+              browser.open(url, input.secret_variables),
               (opened) => opened ? Effect.void : events({ type: "browser_failed", url: line(url, 500) })
             )
           )

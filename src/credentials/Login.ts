@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { HanzoConfig } from "../config/Schema.ts"
+import { secretVariables } from "../config/Secrets.ts"
 import { Browser } from "../platform/Browser.ts"
 import type { Environment } from "../platform/Environment.ts"
 import type { Http } from "../platform/Http.ts"
@@ -84,6 +85,7 @@ export class Login extends Context.Tag("@hanzo/dev/credentials/Login")<Login, Lo
               server: plan.server,
               client: plan.client,
               scopes: plan.scopes,
+              secret_variables: secretVariables(config),
               ...(plan.resource === undefined ? {} : { resource: plan.resource }),
               ...(options.browser === undefined ? {} : { browser: options.browser }),
               ...(options.events === undefined ? {} : { events: options.events })

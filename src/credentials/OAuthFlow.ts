@@ -40,6 +40,8 @@ export interface AuthorizationInput {
   readonly redirect?: { readonly host?: "127.0.0.1" | "localhost"; readonly port?: number }
   /** `false` opens none: the address is only shown. */
   readonly browser?: boolean
+  /** Variables that the settings name as holding a secret: no browser gets them. */
+  readonly secret_variables?: ReadonlyArray<string>
   /** Asked again and again for what the user pastes, until there is an answer; must not end when there is nothing. */
   readonly pasted?: Effect.Effect<string>
   readonly events?: LoginEvents
@@ -163,7 +165,7 @@ export class OAuthFlow extends Context.Tag("@hanzo/dev/credentials/OAuthFlow")<O
             let by_hand = why !== null
             yield* events({ type: "address", url, opening: why === null, why })
             if (why === null) {
-              yield* Effect.forkScoped(Effect.flatMap(browser.open(url), (opened) => {
+              yield* Effect.forkScoped(Effect.flatMap(browser.open(url, input.secret_variables), (opened) => {
                 if (opened) return Effect.void
                 by_hand = true
                 return events({ type: "browser_failed", url })

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type { HanzoConfig, McpServerConfig } from "../config/Schema.ts"
+import { secretVariables } from "../config/Secrets.ts"
 import type { CredentialError } from "../credentials/CredentialError.ts"
 import { serverKey } from "../credentials/CredentialFile.ts"
 import { CredentialStore, type StoredLogin } from "../credentials/CredentialStore.ts"
@@ -231,6 +232,7 @@ const make = Effect.gen(function*() {
         server,
         scopes,
         resource,
+        secret_variables: secretVariables(target.config),
         ...(way.browser === undefined ? {} : { browser: way.browser }),
         ...(way.events === undefined ? {} : { events: way.events })
       }

@@ -15,8 +15,11 @@ import { Environment, type EnvironmentService, variable } from "./Environment.ts
 export interface BrowserService {
   /** Why no browser can be opened here, in words for the user; null = one can be tried. */
   readonly missing: string | null
-  /** `false` = nothing took the address, or it is not http or https. */
-  readonly open: (url: string) => Effect.Effect<boolean>
+  /**
+   * `false` = nothing took the address, or it is not http or https. The browser does not get the variables `drop`, nor
+   * those that carry a credential by their names or values.
+   */
+  readonly open: (url: string, drop?: Iterable<string>) => Effect.Effect<boolean>
 }
 
 type Known = Pick<EnvironmentService, "vars" | "os">
@@ -75,13 +78,14 @@ export const openers = (
 const start = (
   node: typeof NodeChildProcess,
   [program, ...args]: readonly [string, ...ReadonlyArray<string>],
-  environment: EnvironmentService
+  environment: EnvironmentService,
+  drop: Iterable<string>
 ): Effect.Effect<boolean> =>
   Effect.async<boolean>((resume) => {
     try {
       const child = node.spawn(program, args, {
         cwd: environment.home,
-        env: Object.fromEntries(childEnvironment(environment.vars)),
+        env: Object.fromEntries(childEnvironment(environment.vars, { drop })),
         detached: true,
         stdio: "ignore",
         shell: false,
@@ -100,13 +104,13 @@ const graceMillis = 3000
 
 const make = (environment: EnvironmentService): BrowserService => ({
   missing: missingBrowser(environment),
-  open: (url) =>
+  open: (url, drop = []) =>
     Effect.gen(function*() {
       if (!URL.canParse(url) || !/^https?:$/u.test(new URL(url).protocol)) return false
       const node = yield* Effect.promise(() => import("node:child_process"))
       for (const argv of openers(environment, new URL(url).href)) {
         const taken = Effect.raceFirst(
-          start(node, argv, environment),
+          start(node, argv, environment, drop),
           Effect.as(Effect.sleep(graceMillis), true)
         )
         if (yield* taken) return true

@@ -8,10 +8,10 @@
  * @since 0.1.0
  */
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
-import { homedir } from "node:os"
 import * as path from "node:path"
 import * as v8 from "node:v8"
 import * as vm from "node:vm"
+import { homeOf } from "./Home.ts"
 import { makeDirectories } from "./MakeDirectories.ts"
 import { placeOf } from "./Places.ts"
 
@@ -75,8 +75,7 @@ export const load = (file: string): unknown => {
     path.join(
       placeOf("CACHE", {
         variable: (name) => process.env[name] || undefined,
-        cwd: process.cwd(),
-        home: process.env["HOME"] || homedir()
+        home: homeOf(process.env["HOME"]) ?? "/"
       }),
       "code",
       `${source.length.toString(36)}-${statSync(at).mtimeMs.toString(36)}-${key}.cache`

@@ -25,9 +25,9 @@ export interface DirsService {
 }
 
 /** The directories that follow from an environment. @since 0.1.0 @category constructors */
-export const fromEnvironment = (environment: Pick<EnvironmentService, "vars" | "cwd" | "home">): DirsService => {
+export const fromEnvironment = (environment: Pick<EnvironmentService, "vars" | "home">): DirsService => {
   const place = (kind: PlaceKind): string =>
-    placeOf(kind, { variable: (name) => variable(environment, name), cwd: environment.cwd, home: environment.home })
+    placeOf(kind, { variable: (name) => variable(environment, name), home: environment.home })
   return {
     config: place("CONFIG"),
     data: place("DATA"),

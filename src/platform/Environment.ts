@@ -7,9 +7,9 @@
  */
 import * as Context from "effect/Context"
 import type * as Layer from "effect/Layer"
-import * as os from "node:os"
 import { isatty } from "node:tty"
 import * as Layers from "../domain/Layers.ts"
+import { homeOf } from "./Home.ts"
 
 /** @since 0.1.0 @category models */
 export interface EnvironmentService {
@@ -42,10 +42,12 @@ export class Environment extends Context.Tag("@hanzo/dev/platform/Environment")<
   static readonly layer: Layer.Layer<Environment> = Layers.sync(Environment, () => {
     const vars = new Map<string, string>()
     for (const [name, value] of Object.entries(process.env)) if (value !== undefined) vars.set(name, value)
+    const home = homeOf(vars.get("HOME"))
+    if (home === null) throw new Error("there is no home directory: set HOME to an absolute path")
     return {
       vars,
       cwd: process.cwd(),
-      home: vars.get("HOME") || os.homedir(),
+      home,
       argv: process.argv.slice(2),
       stdin_is_tty: isatty(0),
       stdout_is_tty: isatty(1),

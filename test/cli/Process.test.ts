@@ -54,6 +54,27 @@ const run = (argv: ReadonlyArray<string>, input = "", more: Record<string, strin
   return { code: status, out: stdout, err: stderr }
 }
 
+describe("HOME", () => {
+  it("empty or relative: the project's .config/hanzo is not the user's; a relative HANZO_CONFIG_HOME ends with 2", () => {
+    const project = join(directory, "project")
+    const settings = join(project, ".config", "hanzo")
+    mkdirSync(settings, { recursive: true })
+    writeFileSync(join(settings, "settings.json"), JSON.stringify({ model: "scripted/of-the-checkout" }))
+    try {
+      for (const HOME of ["", ".", "./"]) {
+        const shown = run(["config", "show", "--json"], "", { HOME, HANZO_CONFIG_HOME: "" })
+        assert.notInclude(shown.out, "of-the-checkout")
+        assert.strictEqual(shown.code, 0)
+      }
+      const refused = run(["config", "show"], "", { HANZO_CONFIG_HOME: ".config/hanzo" })
+      assert.deepEqual([refused.code, refused.out], [2, ""])
+      assert.match(refused.err, /HANZO_CONFIG_HOME is a relative path/u)
+    } finally {
+      rmSync(join(project, ".config"), { recursive: true })
+    }
+  })
+})
+
 describe("answered before anything is loaded", () => {
   it("--version, --help of every level", () => {
     assert.deepEqual(run(["--version"]), { code: 0, out: "0.1.0\n", err: "" })

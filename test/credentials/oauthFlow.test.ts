@@ -8,10 +8,11 @@ import * as TestClock from "effect/TestClock"
 import * as http from "node:http"
 import * as net from "node:net"
 import { callbackPath } from "../../src/credentials/CallbackPage.ts"
+import { Login } from "../../src/credentials/Login.ts"
 import { type AuthorizationServer, OAuthError } from "../../src/credentials/OAuthClient.ts"
 import { type AuthorizationInput, OAuthFlow } from "../../src/credentials/OAuthFlow.ts"
 import { type Answer, serve } from "../provider/support.ts"
-import { awaitSleep, loginLayer, recorder } from "../support/oauth.ts"
+import { awaitSleep, configWith, loginLayer, recorder } from "../support/oauth.ts"
 import { load } from "../support/oidc/UserAgent.ts"
 
 const tokens: Answer = (response) => {
@@ -482,6 +483,25 @@ it.layer(inSsh)("over SSH", (it) => {
 })
 
 describe("the browser", () => {
+  it.scoped("G6: a login tells it which variables hold secrets", () =>
+    Effect.gen(function*() {
+      const dropped = yield* Deferred.make<ReadonlyArray<string>>()
+      const config = yield* configWith({
+        corp: {
+          authorization_endpoint: "https://login.example.com/authorize",
+          token_endpoint: "https://login.example.com/token",
+          client_id: "app",
+          client_secret_env: "CORP_HUSH"
+        }
+      })
+      const layer = loginLayer({
+        vars: { CORP_HUSH: "hush" },
+        open: (_, drop = []) => Effect.as(Deferred.succeed(dropped, [...drop]), true)
+      })
+      yield* Effect.forkScoped(Effect.provide(Effect.flatMap(Login, ({ login }) => login("corp", config)), layer))
+      assert.deepStrictEqual(yield* Deferred.await(dropped), ["CORP_HUSH"])
+    }))
+
   it.scoped("opens only when the listener is there, with exactly the address that is shown", () =>
     Effect.gen(function*() {
       const opened = yield* Deferred.make<readonly [string, number]>()

@@ -302,7 +302,12 @@ describe("6.5: is there a browser", () => {
   })
 
   /** Programs of a scratch directory are the only ones on PATH. */
-  const opening = (scripts: Readonly<Record<string, string>>, url: string, vars: Record<string, string> = {}) =>
+  const opening = (
+    scripts: Readonly<Record<string, string>>,
+    url: string,
+    vars: Record<string, string> = {},
+    drop?: ReadonlyArray<string>
+  ) =>
     Effect.gen(function*() {
       const directory = yield* Effect.acquireRelease(
         Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "hanzo-browser-"))),
@@ -316,7 +321,7 @@ describe("6.5: is there a browser", () => {
         vars: { PATH: directory, OUT: path.join(directory, "out"), MY_TOKEN: "hush", ...vars }
       })
       const { open } = yield* Browser.pipe(Effect.provide(Browser.layer.pipe(Layer.provide(environment))))
-      const result = yield* open(url)
+      const result = yield* open(url, drop)
       const out = path.join(directory, "out")
       return { result, out: fs.existsSync(out) ? fs.readFileSync(out, "utf8") : null }
     })
@@ -326,6 +331,15 @@ describe("6.5: is there a browser", () => {
       const script = "printf '%s|%s|%s' \"$#\" \"$1\" \"$MY_TOKEN\" > \"$OUT\""
       const url = "https://a.example/?a=1&b=$(touch%20x)"
       assert.deepStrictEqual(yield* opening({ "xdg-open": script }, url), { result: true, out: `1|${url}|` })
+    }))
+
+  it.scoped("G6: nor the variables that the settings name", () =>
+    Effect.gen(function*() {
+      const vars = { UP_ACCESS: "hush", CORP_HUSH: "hush", OTHER: "known" }
+      const script = "printf '%s|%s|%s' \"$UP_ACCESS\" \"$CORP_HUSH\" \"$OTHER\" > \"$OUT\""
+      const drop = ["UP_ACCESS", "CORP_HUSH"]
+      const { out } = yield* opening({ "xdg-open": script }, "https://a.example/", vars, drop)
+      assert.strictEqual(out, "||known")
     }))
 
   it.scoped("no opener, or one that fails, is told; under WSL its own comes first", () =>

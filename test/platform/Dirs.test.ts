@@ -3,13 +3,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as LogLevel from "effect/LogLevel"
 import * as Queue from "effect/Queue"
+import { userInfo } from "node:os"
 import { Dirs, fromEnvironment } from "../../src/platform/Dirs.ts"
 import { Environment, variable } from "../../src/platform/Environment.ts"
 import * as Log from "../../src/platform/Log.ts"
+import { homeFault, homeOf } from "../../src/platform/Home.ts"
 import { exitCodeOf, type SignalName, Signals } from "../../src/platform/Signals.ts"
 
-const of = (vars: Record<string, string>) =>
-  fromEnvironment({ vars: new Map(Object.entries(vars)), cwd: "/work", home: "/home/me" })
+const of = (vars: Record<string, string>) => fromEnvironment({ vars: new Map(Object.entries(vars)), home: "/home/me" })
 
 describe("4.1, D12 the program's own directories", () => {
   it("HANZO_*_HOME, else an absolute XDG directory, else the usual place", () => {
@@ -24,8 +25,26 @@ describe("4.1, D12 the program's own directories", () => {
     assert.strictEqual(of({ XDG_CONFIG_HOME: "relative" }).config, "/home/me/.config/hanzo")
     assert.strictEqual(of({ XDG_CONFIG_HOME: "" }).config, "/home/me/.config/hanzo")
     assert.strictEqual(of({ XDG_DATA_HOME: "/x", HANZO_DATA_HOME: "/y" }).data, "/y")
-    assert.strictEqual(of({ HANZO_STATE_HOME: "s" }).state, "/work/s")
+    assert.strictEqual(of({ HANZO_STATE_HOME: "/s/../t" }).state, "/t")
     assert.strictEqual(of({ HANZO_CACHE_HOME: "" }).cache, "/home/me/.cache/hanzo")
+  })
+
+  it("no relative or empty variable leads into the working directory, and the program says so", () => {
+    assert.strictEqual(of({ HANZO_CONFIG_HOME: "./c" }).config, "/home/me/.config/hanzo")
+    for (const name of ["HANZO_CONFIG_HOME", "HANZO_DATA_HOME", "HANZO_STATE_HOME", "HANZO_CACHE_HOME"]) {
+      assert.include(homeFault({ HOME: "/home/me", [name]: "s" }) ?? "", `${name} is a relative path`)
+    }
+    assert.isNull(homeFault({ HOME: "/home/me", HANZO_CONFIG_HOME: "/c", HANZO_DATA_HOME: "" }))
+    assert.strictEqual(homeOf("/home/me"), "/home/me")
+    for (const home of ["", ".", "a/b"]) {
+      const before = process.env["HOME"]
+      process.env["HOME"] = home
+      try {
+        assert.strictEqual(homeOf(home), userInfo().homedir)
+      } finally {
+        process.env["HOME"] = before
+      }
+    }
   })
 
   it.effect("the layers agree", () =>

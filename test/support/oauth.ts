@@ -31,7 +31,7 @@ export const loginLayer = (
   options: {
     readonly vars?: Record<string, string>
     readonly missing?: string | null
-    readonly open?: (url: string) => Effect.Effect<boolean>
+    readonly open?: (url: string, drop?: Iterable<string>) => Effect.Effect<boolean>
   } = {}
 ) => {
   const environment = Environment.layerTest({ vars: options.vars ?? {} })
