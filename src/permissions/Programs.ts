@@ -397,7 +397,9 @@ export const floorOf = (program: string, words: ReadonlyArray<ShellWord>): strin
   if (interpreters.test(program)) {
     const named = rest.some((word) => !word.text.startsWith("-") && !ownInput.test(word.text))
     const informs = rest.some((word) => /^(?:-[vVh]|--?version|--?help)$/.test(word.text))
-    if (!named && !informs) return `${program} runs what it reads`
+    // node looks for the tests of the directory, or runs a script of the package, and leaves its input alone
+    const finds = /^node(?:js)?$/.test(program) && rest.some((word) => /^--(?:test$|run=)/.test(word.text))
+    if (!named && !informs && !finds) return `${program} runs what it reads`
   }
   if (program === "env") {
     return rest.some((word) => word.text.includes("="))
