@@ -39,7 +39,8 @@ export interface LoginFile extends Pick<CredentialStoreService, "file" | "store"
     text: string,
     provider: string
   ) => Effect.Effect<Option.Option<ProviderCredential>, CredentialError>
-  readonly corrupt: (problem: CredentialFile.Problem) => CredentialError
+  /** With a provider the fault is in its entry alone. */
+  readonly corrupt: (problem: CredentialFile.Problem, provider?: string) => CredentialError
   /** One process at a time. */
   readonly locked: <A>(body: (held: HeldLock) => Effect.Effect<A, CredentialError>) => Effect.Effect<A, CredentialError>
   /** Under the lock: this login over the one of before. */
@@ -67,9 +68,10 @@ export const make: Effect.Effect<LoginFile, never, StoreNeeds | FileLock> = Effe
     new CredentialError({ reason, message: file_error.message })
   const unreadable = (error: FileError) => broken("unreadable", error)
 
-  const corrupt = ({ column, line, message }: CredentialFile.Problem): CredentialError =>
+  const corrupt: LoginFile["corrupt"] = ({ column, line, message }, provider) =>
     new CredentialError({
       reason: "corrupt",
+      ...(provider === undefined ? {} : { provider }),
       message: `${file}, line ${line}, column ${column}: ${message}; correct the file or move it away, nothing is ` +
         `overwritten`
     })
@@ -127,7 +129,7 @@ export const make: Effect.Effect<LoginFile, never, StoreNeeds | FileLock> = Effe
     Effect.flatMap(entriesOf(text), (entries) => {
       const entry = entries.get(provider)
       if (entry === undefined) return Effect.succeedNone
-      return "problem" in entry ? Effect.fail(corrupt(entry.problem)) : Effect.succeedSome(entry.credential)
+      return "problem" in entry ? Effect.fail(corrupt(entry.problem, provider)) : Effect.succeedSome(entry.credential)
     })
 
   const locked = <A>(body: (held: HeldLock) => Effect.Effect<A, CredentialError>): Effect.Effect<A, CredentialError> =>

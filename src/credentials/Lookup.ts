@@ -11,7 +11,7 @@ import type { HanzoConfig } from "../config/Schema.ts"
 import { Environment } from "../platform/Environment.ts"
 import type { Processes } from "../platform/Processes.ts"
 import { commandOf, type Credential, find, settingsLoginOf, variablesOf } from "./ApiKeys.ts"
-import type { CredentialError } from "./CredentialError.ts"
+import { CredentialError } from "./CredentialError.ts"
 import * as CredentialFile from "./CredentialFile.ts"
 import type { CredentialsService } from "./Credentials.ts"
 import type { CredentialStoreService, StoredLogin } from "./CredentialStore.ts"
@@ -53,7 +53,25 @@ export const make = (
         : Effect.map(command.key(line, config), (key) => Option.some({ key, source: commandSource, kind: "api_key" }))
     }
 
-    const fromSettings = (provider: string, config: HanzoConfig): Effect.Effect<Option.Option<Credential>> =>
+    const fromSettings = (
+      provider: string,
+      config: HanzoConfig
+    ): Effect.Effect<Option.Option<Credential>, CredentialError> =>
+      Effect.flatMap(usableOfSettings(provider, config), (found) => {
+        if (Option.isSome(found) || settingsLoginOf(provider, config) === null) return Effect.succeed(found)
+        const login = loginOfSettings(provider, config)
+        return Effect.fail(
+          new CredentialError({
+            reason: "needs_login",
+            provider,
+            message: `the login of ${provider} (${settingsLogin}) cannot be used: ${
+              typeof login === "string" ? login : "it has expired"
+            }; set a new one, or log in (hanzo-dev auth login ${provider})`
+          })
+        )
+      })
+
+    const usableOfSettings = (provider: string, config: HanzoConfig): Effect.Effect<Option.Option<Credential>> =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         const login = loginOfSettings(provider, config)
         return login === null || typeof login === "string" || isExpired(login, now)
@@ -87,7 +105,7 @@ export const make = (
           Effect.asSome,
           Effect.catchAll((error) =>
             Effect.flatMap(
-              fromSettings(provider, config),
+              usableOfSettings(provider, config),
               (other) => Option.isSome(other) ? Effect.succeed(other) : Effect.fail(error)
             )
           )

@@ -176,13 +176,27 @@ const make = Effect.gen(function*() {
       return Effect.logWarning(notice)
     })
 
-  const noCredential = ({ message }: CredentialError): ModelError =>
+  const noCredential = ({ message, reason }: CredentialError, provider: string): ModelError =>
     new ModelError({
       reason: "no_credential",
-      message: lines(message, "or name a model of another provider: -m PROVIDER/MODEL")
+      message: lines(
+        message,
+        ...(reason === "command_failed" || message.includes("auth login")
+          ? []
+          : [`to log in again: hanzo-dev auth login ${provider}`]),
+        "or name a model of another provider: -m PROVIDER/MODEL"
+      )
     })
 
-  /** A login or command that does not work is no matter where no key is needed. */
+  /** The file cannot be used, so nobody knows whether the provider has a login in it. */
+  const ofNobody = (error: CredentialError): boolean =>
+    error.provider === undefined &&
+    (error.reason === "corrupt" || error.reason === "insecure" || error.reason === "unreadable")
+
+  /**
+   * A login or command that is set up and does not work ends it: no request goes out as nobody instead. Where no key is
+   * needed a file that cannot be used is told and no more.
+   */
   const keyOf = (
     entry: Providers.ProviderEntry,
     endpoint: Endpoint
@@ -190,8 +204,8 @@ const make = Effect.gen(function*() {
     Effect.catchAll(
       credentials.keyFor(entry.name, config),
       (error) =>
-        needsKey(entry, endpoint)
-          ? Effect.fail(noCredential(error))
+        needsKey(entry, endpoint) || !ofNobody(error)
+          ? Effect.fail(noCredential(error, entry.name))
           : Effect.as(say(error.message), Option.none())
     )
 
@@ -231,7 +245,8 @@ const make = Effect.gen(function*() {
         _tag: "Http",
         endpoint,
         credential,
-        renew: (key) => Effect.mapError(credentials.rejected(entry.name, config, key), noCredential),
+        renew: (key) =>
+          Effect.mapError(credentials.rejected(entry.name, config, key), (error) => noCredential(error, entry.name)),
         headers: settings.headers ?? {},
         model: {
           name: `${entry.name}/${model}`,

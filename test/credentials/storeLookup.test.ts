@@ -152,8 +152,11 @@ describe("keyFor", () => {
       Effect.gen(function*() {
         yield* TestClock.setTime(100_000)
         const read = (value: object) => credentials.keyFor("hanzo", configOf({ oauth_credentials: value }))
-        assert.isNull(shown(yield* read({ access_token: "o", refresh_token: "r", expires_at: 99 })))
-        assert.isNull(shown(yield* read({ nothing: 1 })))
+        for (const login of [{ access_token: "o", refresh_token: "r", expires_at: 99 }, { nothing: 1 }]) {
+          const error = yield* Effect.flip(read(login))
+          assert.strictEqual(error.reason, "needs_login")
+          assert.match(error.message, /settings, oauth_credentials.*auth login hanzo/u)
+        }
         assert.strictEqual(shown(yield* read({ accessToken: "o", expires_at: 101 }))?.[0], "o")
       })))
 
@@ -391,6 +394,22 @@ describe("13.2: which provider is taken", () => {
       assert.include(openai?.detail, "will be refreshed")
       assert.include(anthropic?.source, "credentials.json")
       assert.include(detection.reason, "passed over: login of hanzo")
+    }))
+
+  it.scoped("a login that is set up and does not work ends it, also where no key is needed; without one nobody asks", () =>
+    Effect.gen(function*() {
+      const local = { base_url: "http://127.0.0.1:9/v1", default_model: "m" }
+      const config = configOf({ model: "mine/m", providers: { mine: local } })
+      const of = (logins: unknown, given: Given = {}) =>
+        Effect.map(chosen({ ...given, logins }, config), (it) => it.provider)
+      const server = makeServer(() => refuse("unavailable"))
+      assert.strictEqual(yield* of({}), "mine")
+      assert.strictEqual(yield* of({ other: expired }), "mine")
+      assert.strictEqual(yield* of({ mine: good }), "mine")
+      assert.strictEqual(yield* of({ mine: { access_token: "t", expires_at: 0 } }), "no_credential")
+      assert.strictEqual(yield* of({ mine: expired }, { server }), "no_credential")
+      assert.strictEqual(yield* of({ mine: { access_token: 5 } }), "no_credential", "an entry that is no login")
+      assert.strictEqual(yield* of("{"), "mine", "a file of which nobody knows whose logins it holds")
     }))
 
   it.scoped("oauth_credentials stand in for hanzo's login", () =>
