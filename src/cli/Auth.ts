@@ -9,6 +9,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { line } from "../codec/TerminalText.ts"
 import type { HanzoConfig } from "../config/Schema.ts"
+import { carried } from "../credentials/ApiKeys.ts"
 import type { CredentialError } from "../credentials/CredentialError.ts"
 import { CredentialStore } from "../credentials/CredentialStore.ts"
 import { type Credential, Credentials, find } from "../credentials/Credentials.ts"
@@ -159,6 +160,7 @@ export const token = Effect.fn("Cli.auth.token")(function*(values: Spec.Values<t
   for (const kind of ["api_key", "login"] as const) {
     const found = yield* credentials.detect(kind, config)
     if (Option.isSome(found)) {
+      yield* Effect.mapError(carried(Option.some(found.value.credential)), credentialExit)
       yield* print(`${Redacted.value(found.value.credential.key)}\n`)
       return ExitCode.done
     }

@@ -3,10 +3,13 @@
  *
  * @since 0.1.0
  */
+import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { HanzoConfig } from "../config/Schema.ts"
 import type { EnvironmentService } from "../platform/Environment.ts"
+import { CredentialError } from "./CredentialError.ts"
+import { headerFault } from "./HeaderText.ts"
 
 /**
  * `source` says where it came from, for example `ANTHROPIC_API_KEY`; it holds nothing secret. A `login` is an access
@@ -65,6 +68,25 @@ export const find = (
     if (key !== "") return Option.some({ key: Redacted.make(key), source, kind: "api_key" })
   }
   return Option.none()
+}
+
+/**
+ * A key that no header can carry is an error that says where it stands, not a request that fails.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const carried = (
+  found: Option.Option<Credential>
+): Effect.Effect<Option.Option<Credential>, CredentialError> => {
+  if (Option.isNone(found)) return Effect.succeedNone
+  const fault = headerFault(Redacted.value(found.value.key))
+  return fault === null ? Effect.succeed(found) : Effect.fail(
+    new CredentialError({
+      reason: "not_configured",
+      message: `the key of ${found.value.source} ${fault}; set the key alone, on one line`
+    })
+  )
 }
 
 /** The user's command belongs to hanzo, as `api_key` does; null = none is set. @since 0.1.0 @category combinators */

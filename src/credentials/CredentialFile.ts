@@ -12,6 +12,7 @@ import * as Redacted from "effect/Redacted"
 import * as jsonc from "jsonc-parser"
 import * as Document from "../config/Document.ts"
 import { camel, quote, typeName } from "../config/Words.ts"
+import { headerFault } from "./HeaderText.ts"
 import type { ProviderCredential } from "./ProviderCredential.ts"
 
 /** Why a file, or one login of it, cannot be used; `line` and `column` from 1. @since 0.1.0 @category models */
@@ -135,6 +136,8 @@ const credentialOf = (provider: string, node: Document.Node): ProviderCredential
   const access_token = textOf(members, "access_token") ?? ""
   const refresh_token = textOf(members, "refresh_token") ?? ""
   if (access_token === "" && refresh_token === "") throw new Wrong(offset, "a login needs an access_token")
+  const fault = access_token === "" ? null : headerFault(access_token)
+  if (fault !== null) throw new Wrong(offset, `the access_token ${fault}; log in again`)
   const scopes = scopesOf(members)
   const optional = (name: "client_id" | "issuer" | "token_endpoint" | "resource") => {
     const value = textOf(members, name)

@@ -19,7 +19,7 @@ import { Environment, type EnvironmentService } from "../platform/Environment.ts
 import { Files } from "../platform/Files.ts"
 import type { Http } from "../platform/Http.ts"
 import type { Processes } from "../platform/Processes.ts"
-import { commandOf, type Credential, find, settingsLoginOf } from "./ApiKeys.ts"
+import { carried, commandOf, type Credential, find, settingsLoginOf } from "./ApiKeys.ts"
 import type { CredentialError } from "./CredentialError.ts"
 import { CredentialStore, type StoreNeeds } from "./CredentialStore.ts"
 import { type Candidate, type Detection, detectionOrder, judge } from "./Detection.ts"
@@ -90,7 +90,7 @@ const make = Effect.gen(function*() {
     keyFor: (provider, config) =>
       Effect.suspend(() => {
         const found = find(environment, provider, config)
-        if (Option.isSome(found)) return Effect.succeed(found)
+        if (Option.isSome(found)) return carried(found)
         return Effect.flatMap(more([provider], config), (may) =>
           may
             ? noted(Effect.flatMap(live, (lookup) => lookup.keyFor(provider, config)))
@@ -157,7 +157,7 @@ export class Credentials extends Context.Tag("@hanzo/dev/credentials/Credentials
     Effect.map(Environment, (environment): CredentialsService => {
       const keyFor = (provider: string, config: HanzoConfig) => find(environment, provider, config)
       return {
-        keyFor: (provider, config) => Effect.sync(() => keyFor(provider, config)),
+        keyFor: (provider, config) => Effect.suspend(() => carried(keyFor(provider, config))),
         rejected: () => Effect.succeedNone,
         detect: (kind, config) => Effect.sync(() => kind === "login" ? Option.none() : detectKeys(environment, config)),
         secrets: (config) => Effect.sync(() => secretsOf(environment, config)),

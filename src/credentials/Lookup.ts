@@ -10,13 +10,14 @@ import * as Redacted from "effect/Redacted"
 import type { HanzoConfig } from "../config/Schema.ts"
 import { Environment } from "../platform/Environment.ts"
 import type { Processes } from "../platform/Processes.ts"
-import { commandOf, type Credential, find, settingsLoginOf, variablesOf } from "./ApiKeys.ts"
+import { carried, commandOf, type Credential, find, settingsLoginOf, variablesOf } from "./ApiKeys.ts"
 import { CredentialError } from "./CredentialError.ts"
 import * as CredentialFile from "./CredentialFile.ts"
 import type { CredentialsService } from "./Credentials.ts"
 import type { CredentialStoreService, StoredLogin } from "./CredentialStore.ts"
 import { type Candidate, detectionOrder, type Finding, judge } from "./Detection.ts"
 import { isDue, isExpired } from "./Expiry.ts"
+import { headerFault } from "./HeaderText.ts"
 import { make as makeKeyCommand } from "./KeyCommand.ts"
 import type { ProviderCredential } from "./ProviderCredential.ts"
 
@@ -27,6 +28,11 @@ const settingsLogin = "settings, oauth_credentials"
 const loginOfSettings = (provider: string, config: HanzoConfig): ProviderCredential | string | null => {
   const login = settingsLoginOf(provider, config)
   return login === null ? null : CredentialFile.fromObject(provider, login)
+}
+
+const faultOf = ({ key }: Credential): string | null => {
+  const fault = headerFault(Redacted.value(key))
+  return fault === null ? null : `the key ${fault}`
 }
 
 const same = (a: Redacted.Redacted, b: Redacted.Redacted): boolean => Redacted.value(a) === Redacted.value(b)
@@ -49,7 +55,7 @@ export const make = (
       const found = find(environment, provider, config)
       const line = commandOf(provider, config)
       return Option.isSome(found) || line === null
-        ? Effect.succeed(found)
+        ? carried(found)
         : Effect.map(command.key(line, config), (key) => Option.some({ key, source: commandSource, kind: "api_key" }))
     }
 
@@ -156,7 +162,9 @@ export const make = (
     const keyFinding = (provider: string, config: HanzoConfig): Effect.Effect<Finding> =>
       Effect.gen(function*() {
         const found = find(environment, provider, config)
-        if (Option.isSome(found)) return { state: "usable", source: found.value.source, detail: "a key is set" }
+        if (Option.isSome(found)) {
+          return { state: "usable", source: found.value.source, detail: faultOf(found.value) ?? "a key is set" }
+        }
         const line = commandOf(provider, config)
         if (line === null) {
           return { state: "absent", source: null, detail: `no ${variablesOf(provider, config).join(" or ")}` }

@@ -12,6 +12,7 @@ import * as Redacted from "effect/Redacted"
 import { Http, type HttpService } from "../platform/Http.ts"
 import { unavailable } from "./EndpointCall.ts"
 import { type BuildRequest, callEndpoint, endpointNames } from "./EndpointWire.ts"
+import { headerFault } from "./HeaderText.ts"
 import type { AuthorizationServer, OAuthClient, OAuthError, TokenAnswer } from "./OAuthClient.ts"
 
 /** @since 0.1.0 @category models */
@@ -105,6 +106,8 @@ const parametersOf = (client: OAuthClient, options: TokenOptions | undefined): U
 
 const textOf = (value: unknown): string => typeof value === "string" ? value : ""
 
+/** In the year 5138: later times are read as milliseconds. */
+const latestSeconds = 99_999_999_999
 const defaultIntervalMillis = 5000
 
 const make = (http: HttpService): TokenEndpointService => {
@@ -131,6 +134,8 @@ const make = (http: HttpService): TokenEndpointService => {
           `gave an answer that breaks the protocol: ${why}`
         )
       if (textOf(members["token_type"]).toLowerCase() !== "bearer") return yield* broken("token_type is not Bearer")
+      const fault = headerFault(textOf(members["access_token"]))
+      if (fault !== null) return yield* broken(`access_token ${fault}`)
       const expires_in = members["expires_in"]
       if (expires_in !== undefined && typeof expires_in !== "number") {
         return yield* broken("expires_in is no number of seconds")
@@ -142,7 +147,7 @@ const make = (http: HttpService): TokenEndpointService => {
         refresh_token: refresh_token === "" ? null : Redacted.make(refresh_token),
         expires_at: expires_in === undefined
           ? null
-          : Math.min(Math.floor(now / 1000) + Math.floor(expires_in), Number.MAX_SAFE_INTEGER),
+          : Math.min(Math.floor(now / 1000) + Math.floor(expires_in), latestSeconds),
         scopes: scopesOf(members["scope"])
       }
     })

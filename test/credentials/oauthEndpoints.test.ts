@@ -74,6 +74,9 @@ it.layer(loginLayer({ vars: { CORP_SECRET: " hush \n" } }))("endpoints", (it) =>
         ["token_type in any case", { ...good, token_type: "bEARER" }, { expires_at: 3600 }],
         ["expires_in as digits", { ...good, expires_in: "120" }, { expires_at: 120 }],
         ["expires_in of zero", { ...good, expires_in: 0 }, { expires_at: 0 }],
+        ["a lifetime without end, not one in milliseconds", { ...good, expires_in: 1e15 }, {
+          expires_at: 99_999_999_999
+        }],
         ["a fraction of a second", { ...good, expires_in: 10.9 }, { expires_at: 10 }],
         ["no expires_in", { access_token: "at", token_type: "bearer" }, { expires_at: null, refresh: null }],
         ["null members", { ...good, expires_in: null, refresh_token: null, scope: null }, {
@@ -91,7 +94,10 @@ it.layer(loginLayer({ vars: { CORP_SECRET: " hush \n" } }))("endpoints", (it) =>
           const answer = yield* refreshed(json(200, body, "application/json;charset=UTF-8"))
           assert.strictEqual(Redacted.value(answer.access_token), "at")
           if (expected.expires_at !== undefined) {
-            assert.strictEqual(answer.expires_at, expected.expires_at === null ? null : now + expected.expires_at)
+            assert.strictEqual(
+              answer.expires_at,
+              expected.expires_at === null ? null : Math.min(now + expected.expires_at, 99_999_999_999)
+            )
           }
           if (expected.refresh !== undefined) {
             const { refresh_token } = answer
@@ -113,6 +119,13 @@ it.layer(loginLayer({ vars: { CORP_SECRET: " hush \n" } }))("endpoints", (it) =>
       ["no access token", json(200, { token_type: "Bearer" }), /access_token/u],
       ["an empty access token", json(200, { ...good, access_token: "" }), /access_token/u],
       ["an access token that is a number", json(200, { ...good, access_token: 5 }), /access_token/u],
+      ...["  ", "a\nb", "a\r\nX-Evil: 1", "a\u0000b", "\u001b[2J", "\u00e9\u2713", "a\u007f"].map((access_token) =>
+        [
+          `the access token ${JSON.stringify(access_token)}`,
+          json(200, { ...good, access_token }),
+          /access_token /u
+        ] as const
+      ),
       ["no token type", json(200, { access_token: "at" }), /token_type/u],
       ["another token type", json(200, { ...good, token_type: "mac" }), /token_type/u],
       ["a type bound to a key", json(200, { ...good, token_type: "DPoP" }), /token_type is not Bearer/u],

@@ -160,6 +160,30 @@ describe("keyFor", () => {
         assert.strictEqual(shown(yield* read({ accessToken: "o", expires_at: 101 }))?.[0], "o")
       })))
 
+  it.scoped("a key that no header carries is an error that names its place and nothing of it", () =>
+    using(
+      {
+        vars: { OPENAI_API_KEY: "uno\ndos", ANTHROPIC_API_KEY: " good \n" },
+        logins: { mine: { access_token: "uno\ndos" } }
+      },
+      (credentials) =>
+        Effect.gen(function*() {
+          const settingsWith = configOf({ api_key: "a\u001b[2Jb", providers: { other: { api_key: "\u00e9\u2713" } } })
+          const places = [
+            ["openai", "the key of OPENAI_API_KEY has a line break"],
+            ["hanzo", "the key of settings, api_key has characters"],
+            ["other", "the key of settings, providers.other.api_key has characters"],
+            ["mine", "the access_token has a line break"]
+          ] as const
+          for (const [provider, text] of places) {
+            const { message } = yield* Effect.flip(credentials.keyFor(provider, settingsWith))
+            assert.include(message, text)
+            assert.notMatch(message, /uno|dos|\[2J|\u00e9/u)
+          }
+          assert.strictEqual(shown(yield* credentials.keyFor("anthropic", settingsWith))?.[0], "good")
+        })
+    ))
+
   it.scoped("a corrupt file is an error for who needs a login, not for who has a key", () =>
     using({ vars: { OPENAI_API_KEY: "k" }, logins: "{" }, (credentials) =>
       Effect.gen(function*() {
