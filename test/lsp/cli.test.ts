@@ -33,7 +33,7 @@ const valuesOf = <S extends Spec.CommandSpec>(spec: S, argv: ReadonlyArray<strin
 
 type Services = Layer.Layer.Success<ReturnType<typeof Rooms.layerOf>> | AtomicFile | Terminal
 
-const inProject = (
+const inProject = <E>(
   files: Readonly<Record<string, string>>,
   options: object,
   test: (
@@ -43,7 +43,7 @@ const inProject = (
       ...argv: ReadonlyArray<string>
     ) => Effect.Effect<Ended>,
     root: string
-  ) => Effect.Effect<void, unknown>
+  ) => Effect.Effect<void, E>
 ) =>
   Effect.scoped(Effect.gen(function*() {
     const root = yield* Servers.project(files)

@@ -55,7 +55,7 @@ export const run = (
   root: string,
   setting: Setting,
   input: Partial<RunInput> = {}
-): Effect.Effect<ReadonlyArray<AgentEvent>, unknown> =>
+) =>
   Effect.flatMap(Agent, (agent) => Stream.runCollect(agent.run({ prompt: "go", ...input }))).pipe(
     Effect.provide(layerOf(root, setting)),
     Effect.map(Chunk.toReadonlyArray)
