@@ -47,28 +47,38 @@ const noLogin = (provider: string, key: Option.Option<Credential>): CliExit =>
     })
   )
 
-/** RFC 7009. The refresh token, since with it its access tokens end; what fails here does not keep the login. */
-const revoke = (
+/**
+ * RFC 7009. The refresh token, since with it its access tokens end; what fails here does not keep the login. True = the
+ * server has revoked it.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const revoke = (
   credential: ProviderCredential,
   config: HanzoConfig
-): Effect.Effect<void, never, TokenRefresh | Terminal> =>
+): Effect.Effect<boolean, never, TokenRefresh | Terminal> =>
   Effect.gen(function*() {
     const tokens = yield* TokenRefresh
     const terminal = yield* Terminal
     const token = credential.refresh_token ?? credential.access_token
-    yield* Effect.flatMap(tokens.serverOf(credential, config), (party) => tokens.revoke(party, token)).pipe(
+    return yield* Effect.flatMap(tokens.serverOf(credential, config), (party) => tokens.revoke(party, token)).pipe(
+      Effect.as(true),
       Effect.catchAll(({ message, reason }) =>
-        reason === "not_configured"
-          ? terminal.err(
-            `the server of ${
-              shown(credential.provider)
-            } cannot be told: no revocation_endpoint is known; its tokens end by themselves\n`
-          )
-          : terminal.err(
-            `the server of ${shown(credential.provider)} could not be told, its tokens end by themselves: ${
-              line(message, 500)
-            }\n`
-          )
+        Effect.as(
+          reason === "not_configured"
+            ? terminal.err(
+              `the server of ${
+                shown(credential.provider)
+              } cannot be told: no revocation_endpoint is known; its tokens end by themselves\n`
+            )
+            : terminal.err(
+              `the server of ${shown(credential.provider)} could not be told, its tokens end by themselves: ${
+                line(message, 500)
+              }\n`
+            ),
+          false
+        )
       )
     )
   })
@@ -79,7 +89,10 @@ const forget = (provider: string, config: HanzoConfig) =>
     const terminal = yield* Terminal
     // an entry that is no login any more can be taken away all the same
     const found = yield* Effect.orElseSucceed(store.get(provider), () => Option.none<ProviderCredential>())
-    if (Option.isSome(found)) yield* revoke(found.value, config)
+    if (Option.isSome(found)) {
+      yield* Effect.mapError(store.ready, credentialExit)
+      yield* revoke(found.value, config)
+    }
     const removed = yield* Effect.mapError(store.remove(provider), credentialExit)
     if (removed) yield* terminal.err(`logged out of ${shown(provider)}\n`)
     return removed

@@ -22,6 +22,7 @@ import type { ProviderCredential } from "../credentials/ProviderCredential.ts"
 import { ExitCode } from "../domain/Failure.ts"
 import { Environment } from "../platform/Environment.ts"
 import { Terminal } from "../platform/Terminal.ts"
+import { revoke } from "./Auth.ts"
 import { credentialExit, oauthExit, spanText, untilText } from "./AuthExit.ts"
 import { CliExit } from "./Exit.ts"
 import type * as Spec from "./Spec.ts"
@@ -141,6 +142,7 @@ export const login = (provider: string, values: LoginValues) =>
     const store = yield* CredentialStore
     const logins = yield* Login
     const replace_corrupt = yield* mayReplace(provider)
+    yield* Effect.mapError(store.ready, credentialExit)
     const flow = flowOf(values, provider, config)
     const by_hand = values.paste || values["no-browser"]
     const stop = yield* Deferred.make<never, CliExit>()
@@ -159,8 +161,23 @@ export const login = (provider: string, values: LoginValues) =>
       ),
       Deferred.await(stop)
     )
-    const { kept } = yield* Effect.mapError(store.store(credential, { replace_corrupt }), credentialExit)
-    if (kept !== null) yield* terminal.err(`the old file is kept as ${line(kept, 1000)}\n`)
+    const { kept } = yield* Effect.catchAll(store.store(credential, { replace_corrupt }), (error) =>
+      Effect.gen(function*() {
+        const { exit_code, lines } = credentialExit(error)
+        const revoked = yield* revoke(credential, config)
+        return yield* new CliExit({
+          exit_code,
+          lines: [
+            ...lines,
+            revoked
+              ? "the login could not be stored, so the server has revoked it: log in again when it can be"
+              : "the login could not be stored and is lost: log in again when it can be"
+          ]
+        })
+      }))
+    if (kept !== null) {
+      yield* terminal.err(`the old file is kept as ${line(kept, 1000)}\n`)
+    }
     yield* terminal.err(
       `${resultText(credential, yield* Clock.currentTimeMillis)}; stored in ${line(store.file, 1000)}\n`
     )

@@ -102,6 +102,11 @@ export interface CredentialStoreService {
     config: HanzoConfig,
     options?: RefreshOptions
   ) => Effect.Effect<ProviderCredential, CredentialError>
+  /**
+   * Could a login be stored, or taken away, now? Asked before what cannot be undone: a person logs in, a server revokes.
+   * A corrupt file is no matter here.
+   */
+  readonly ready: Effect.Effect<void, CredentialError>
   /** True = there was one. */
   readonly remove: (provider: string) => Effect.Effect<boolean, CredentialError>
   readonly list: Effect.Effect<LoginList, CredentialError>
@@ -139,6 +144,7 @@ export class CredentialStore extends Context.Tag("@hanzo/dev/credentials/Credent
         store: (credential, options) => Effect.flatMap(live, (store) => store.store(credential, options)),
         refresh: (provider, config, options) =>
           Effect.flatMap(live, (store) => store.refresh(provider, config, options)),
+        ready: Effect.flatMap(live, (store) => store.ready),
         remove: (provider) => Effect.flatMap(live, (store) => store.remove(provider)),
         list: Effect.flatMap(live, (store) => store.list),
         secrets

@@ -31,7 +31,7 @@ export interface Content {
 }
 
 /** @since 0.1.0 @category models */
-export interface LoginFile extends Pick<CredentialStoreService, "file" | "store" | "remove"> {
+export interface LoginFile extends Pick<CredentialStoreService, "file" | "ready" | "store" | "remove"> {
   /** Costs one look when there is none. */
   readonly read: Effect.Effect<Content, CredentialError>
   readonly entriesOf: (text: string) => Effect.Effect<ReadonlyMap<string, CredentialFile.Entry>, CredentialError>
@@ -46,8 +46,10 @@ export interface LoginFile extends Pick<CredentialStoreService, "file" | "store"
   /** Under the lock: this login over the one of before. */
   readonly put: (credential: ProviderCredential) => Effect.Effect<void, CredentialError>
   /** Could another login be stored now? */
-  readonly roomFor: (content: Content) => Effect.Effect<void, CredentialError>
+  readonly roomFor: (content: Content, undone?: string) => Effect.Effect<void, CredentialError>
 }
+
+const dirname = (path: string): string => path.slice(0, Math.max(path.lastIndexOf("/"), 1))
 
 const maxBytes = 4 * 1024 * 1024
 const attempts = 8
@@ -59,7 +61,9 @@ export const make: Effect.Effect<LoginFile, never, StoreNeeds | FileLock> = Effe
   const files = yield* Files
   const fs = yield* FileSystem.FileSystem
   const lock = yield* FileLock
-  const { os } = yield* Environment
+  const { os, vars } = yield* Environment
+  /** Nobody chose the directory. */
+  const own = !vars.get("HANZO_CONFIG_HOME")
   const { config: home } = yield* Dirs
   const file = fileIn(home)
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
@@ -98,6 +102,33 @@ export const make: Effect.Effect<LoginFile, never, StoreNeeds | FileLock> = Effe
       return now
     })
 
+  /** Each directory once. */
+  const looked = new Set<string>()
+
+  /**
+   * The directory of the file. The program's own one is made private; in another one, that somebody chose, it is said
+   * when others may write there, since they could put another file in its place.
+   */
+  const closed = (path: string): Effect.Effect<void> =>
+    Effect.gen(function*() {
+      const directory = dirname(path)
+      if (os === "win32" || looked.has(directory)) return
+      looked.add(directory)
+      const found = yield* files.stat(directory)
+      if (found === null || !wide(found)) return
+      const said = found.mode.toString(8).padStart(4, "0")
+      if (own && directory === home && (yield* Effect.isSuccess(fs.chmod(directory, 0o700)))) {
+        return yield* Effect.logWarning(
+          `${directory} holds logins and was open to others (mode ${said}); it is yours alone now`
+        )
+      }
+      if ((found.mode & 0o022) === 0 || (found.mode & 0o1000) !== 0) return
+      yield* Effect.logWarning(
+        `others may write in ${directory} (mode ${said}) and put another file in the place of your logins; make it yours ` +
+          `alone (chmod 700)`
+      )
+    }).pipe(Effect.ignore)
+
   /** The file as it stands; costs one look when there is none. */
   const read: Effect.Effect<Content, CredentialError> = Effect.gen(function*() {
     const there = yield* files.stat(file).pipe(
@@ -108,7 +139,10 @@ export const make: Effect.Effect<LoginFile, never, StoreNeeds | FileLock> = Effe
     const { kind, path } = yield* Effect.mapError(files.canonical(file), unreadable)
     if (kind === null) return { path, text: "", stamp: null }
     const found = yield* Effect.mapError(files.stat(path), unreadable)
-    if (found !== null && found.kind === "file") yield* tightened(path, found)
+    if (found !== null && found.kind === "file") {
+      yield* closed(path)
+      yield* tightened(path, found)
+    }
     const { bytes, stamp } = yield* Effect.mapError(files.read(path, maxBytes), unreadable)
     const text = yield* Effect.try({
       try: () => decoder.decode(bytes),
@@ -236,20 +270,29 @@ export const make: Effect.Effect<LoginFile, never, StoreNeeds | FileLock> = Effe
    * A refresh uses up the refresh token, so the answer must find its place: a directory that takes no new files and a
    * full disk are found out before anything is asked.
    */
-  const roomFor = ({ path, text }: Content): Effect.Effect<void, CredentialError> => {
+  const roomFor: LoginFile["roomFor"] = ({ path, text }, undone = "the login was not refreshed, since the new one") => {
     const probe = `${path.slice(0, path.lastIndexOf("/"))}/.credentials.json.room`
     return atomic.write(probe, new Uint8Array(text.length + 16_384), { mode: 0o600 }).pipe(
       Effect.zipRight(files.remove(probe)),
       Effect.mapError((error) =>
         new CredentialError({
           reason: "unwritable",
-          message: `the login was not refreshed, since the new one could not be stored in ${path}: ${error.why}`
+          message: `${undone} could not be stored in ${path}: ${error.why}`
         })
       ),
       Effect.uninterruptible
     )
   }
 
-  const service: LoginFile = { file, read, entriesOf, loginIn, corrupt, locked, put, store, remove, roomFor }
+  const ready: LoginFile["ready"] = locked(() =>
+    Effect.gen(function*() {
+      const { kind, path } = yield* Effect.mapError(files.canonical(file), unreadable)
+      const stamp = kind === null ? null : yield* Effect.mapError(files.stat(path), unreadable)
+      const text = " ".repeat(Math.min(Number(stamp?.size ?? 0), maxBytes))
+      yield* roomFor({ path, text, stamp }, "nothing was done, since what comes of it")
+    })
+  )
+
+  const service: LoginFile = { file, read, entriesOf, loginIn, corrupt, locked, put, ready, store, remove, roomFor }
   return service
 })

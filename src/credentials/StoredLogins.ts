@@ -46,7 +46,7 @@ export const make: Effect.Effect<
   StoreNeeds | FileLock | TokenRefresh | Scope.Scope
 > = Effect.gen(function*() {
   const logins = yield* makeLoginFile
-  const { corrupt, entriesOf, file, locked, put, read, roomFor } = logins
+  const { corrupt, entriesOf, file, locked, put, read, ready, roomFor } = logins
   const tokens = yield* TokenRefresh
   const scope = yield* Effect.scope
   const flights = new Map<string, Deferred.Deferred<ProviderCredential, CredentialError>>()
@@ -305,7 +305,7 @@ export const make: Effect.Effect<
 
   const secrets = knownTokens(yield* Files, file)
 
-  const service: CredentialStoreService = { file, get, look, store, refresh, remove, list, secrets }
+  const service: CredentialStoreService = { file, get, look, store, refresh, ready, remove, list, secrets }
   return service
 })
 

@@ -219,7 +219,8 @@ const make = Effect.gen(function*() {
     scopes: ReadonlyArray<string>
   ): Effect.Effect<ProviderCredential, OAuthError | CredentialError> =>
     Effect.gen(function*() {
-      const { code, device } = yield* flows
+      yield* store.ready
+      const { code, device, endpoint } = yield* flows
       const choice: Registration.ClientChoice = {
         configured: yield* configured(target),
         metadata_url: target.oauth?.client_metadata_url ?? null,
@@ -256,7 +257,9 @@ const make = Effect.gen(function*() {
         ),
         ...(client_secret === undefined || choice.configured !== null ? {} : { client_secret })
       }
-      yield* store.store(credential)
+      const { refresh_token } = credential
+      yield* Effect.tapError(store.store(credential), () =>
+        Effect.ignore(endpoint.revoke(server, result.client, refresh_token ?? credential.access_token)))
       yield* forgetOthers(target, credential)
       return credential
     })

@@ -77,6 +77,8 @@ export const heartbeatMs = 5_000
 export const staleMs = 30_000
 /** How long an old heartbeat is watched before it counts. */
 const watchMs = heartbeatMs + 1_000
+/** Waiting longer than this is told. */
+const quietMs = 2_000
 const firstPollMs = 5
 const lastPollMs = 200
 /** Looking at a process may cost a child process of its own. */
@@ -291,11 +293,17 @@ const make = (processes: ProcessIdentityService): FileLockService => {
         const until = timeout === undefined
           ? Number.POSITIVE_INFINITY
           : (yield* Clock.currentTimeMillis) + Duration.toMillis(timeout)
+        const began = yield* Clock.currentTimeMillis
+        let said = false
         let poll = firstPollMs
         let taken = yield* take(lock, 0)
         while (taken === null) {
           const left = until - (yield* Clock.currentTimeMillis)
           if (left <= 0) return yield* busy()
+          if (!said && (yield* Clock.currentTimeMillis) - began >= quietMs) {
+            said = true
+            yield* Effect.logWarning(`waiting: ${busy().message}`)
+          }
           // Waiters that came together must not all look at the same moments.
           const pause = poll * (0.5 + (yield* Random.next))
           yield* restore(Effect.sleep(Duration.millis(Math.min(pause, left))))

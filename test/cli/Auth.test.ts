@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
+import { mkdirSync } from "node:fs"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -18,6 +19,7 @@ import type { AuthProviderConfig } from "../../src/config/Schema.ts"
 import { CredentialStore } from "../../src/credentials/CredentialStore.ts"
 import { Login, type LoginService } from "../../src/credentials/Login.ts"
 import { OAuthError } from "../../src/credentials/OAuthClient.ts"
+import { TokenRefresh } from "../../src/credentials/TokenRefresh.ts"
 import { AtomicFile } from "../../src/platform/AtomicFile.ts"
 import { Dirs } from "../../src/platform/Dirs.ts"
 import { Environment } from "../../src/platform/Environment.ts"
@@ -215,7 +217,8 @@ const session = (
   file: string | null,
   lines: ReadonlyArray<Line>,
   flow: LoginService["login"],
-  given: Partial<LoginValues> = {}
+  given: Partial<LoginValues> = {},
+  before: (path: string) => Effect.Effect<void> = () => Effect.void
 ) =>
   Effect.scoped(Effect.gen(function*() {
     const fs = yield* FileSystem.FileSystem
@@ -228,6 +231,8 @@ const session = (
     const err: Array<string> = []
     const out: Array<string> = []
     const left = [...lines]
+    const revoked: Array<string> = []
+    yield* before(path)
     const environment = Environment.layerTest({ home: root })
     const store = CredentialStore.layer.pipe(
       Layer.provide(Layer.mergeAll(dirs, AtomicFile.layer, Files.layer, Layer.provide(Http.layer, environment))),
@@ -238,6 +243,11 @@ const session = (
         store,
         Config.layerText("{}"),
         Layer.succeed(Login, { login: flow }),
+        Layer.succeed(TokenRefresh, {
+          serverOf: () => Effect.succeed({ server: { issuer: null }, client: { client_id: "c" } }),
+          refresh: () => Effect.die("nothing is refreshed"),
+          revoke: (_, token) => Effect.sync(() => void revoked.push(Redacted.value(token)))
+        }),
         Terminal.layerTest({
           stdin_kind: "terminal",
           out,
@@ -254,6 +264,8 @@ const session = (
     return {
       code: Either.match(ended, { onLeft: ({ exit_code }) => exit_code, onRight: (code) => code }),
       err: err.join(""),
+      revoked,
+      lines: Either.match(ended, { onLeft: ({ lines }) => lines.join("\n"), onRight: () => "" }),
       out,
       names: names.sort(),
       text: names.includes("credentials.json") ? yield* fs.readFileString(path) : null
@@ -309,6 +321,33 @@ describe("a login at the terminal", () => {
         { device: true }
       )
       assert.strictEqual(code, 0)
+    }))
+
+  it.live("a place where nothing can be stored is found out before anybody logs in", () =>
+    Effect.gen(function*() {
+      const lockTaken = (path: string) => Effect.sync(() => mkdirSync(`${path}.lock`))
+      const { code, lines } = yield* session(null, [], () => Effect.die("nobody may be sent to log in"), {}, lockTaken)
+      assert.strictEqual(code, 1)
+      assert.include(lines, "cannot be changed")
+    }))
+
+  it.live("tokens that cannot be stored are revoked, and that is said", () =>
+    Effect.gen(function*() {
+      let place = ""
+      const { code, lines, revoked } = yield* session(
+        null,
+        [],
+        () =>
+          Effect.sync(() => {
+            mkdirSync(`${place}.lock`)
+            return { ...credential, refresh_token: Redacted.make("refresh-1") }
+          }),
+        {},
+        (path) => Effect.sync(() => void (place = path))
+      )
+      assert.deepStrictEqual([code, revoked], [1, ["refresh-1"]])
+      assert.include(lines, "the server has revoked it")
+      assert.notInclude(lines, "refresh-1")
     }))
 
   it.live("6.10: a corrupt file is replaced only with a yes, and is kept under another name", () =>

@@ -126,6 +126,31 @@ describe("CredentialStore", () => {
     )
   })
 
+  it.scoped("6.10: so is the program's own directory; of another one it is said when others may write there", () => {
+    const lines: Array<string> = []
+    const opened = (mode: number, vars: Record<string, string> = {}) =>
+      Effect.gen(function*() {
+        const home = yield* makeHome
+        home.write({ hanzo: { access_token: "t" } })
+        fs.chmodSync(home.config, mode)
+        lines.length = 0
+        const store = yield* Effect.provide(CredentialStore, storeLayer(home, none, undefined, vars))
+        yield* store.get("hanzo")
+        yield* store.get("hanzo")
+        return [(fs.statSync(home.config).mode & 0o7777).toString(8), lines.length, lines[0] ?? ""] as const
+      }).pipe(Effect.provide(logTo(lines)))
+    return Effect.gen(function*() {
+      const [mode, count, said] = yield* opened(0o755)
+      assert.deepStrictEqual([mode, count], ["700", 1])
+      assert.match(said, /was open to others \(mode 0755\)/u)
+      const chosen = { HANZO_CONFIG_HOME: "/chosen" }
+      assert.deepStrictEqual((yield* opened(0o755, chosen)).slice(0, 2), ["755", 0])
+      const [kept, once, warned] = yield* opened(0o777, chosen)
+      assert.deepStrictEqual([kept, once], ["777", 1])
+      assert.match(warned, /others may write in .*chmod 700/u)
+    })
+  })
+
   it.scoped("6.10: if it cannot be tightened it is refused, for reading and for writing", () =>
     Effect.gen(function*() {
       const home = yield* makeHome
@@ -488,6 +513,19 @@ describe("refresh", () => {
             : nodeCalls.write(fd, bytes, offset, length)
       }
     }
+
+    it.scoped("found out before anybody logs in or out", () =>
+      using(
+        (home, store) =>
+          Effect.gen(function*() {
+            const error = yield* Effect.flip(store.ready)
+            assert.strictEqual(error.reason, "unwritable")
+            assert.include(error.message, "no space left")
+            assert.deepStrictEqual(home.left(), [])
+          }),
+        none,
+        full((at) => at.includes(".room"))
+      ))
 
     it.scoped("found out before: the refresh token is not used up", () =>
       using(

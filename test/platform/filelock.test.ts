@@ -1,5 +1,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
+import * as Logger from "effect/Logger"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -229,6 +230,30 @@ describe("FileLock", () => {
         yield* Fiber.join(other)
       }).pipe(Effect.provide(identity("unknown"))))
 
+    it.effect("waiting for more than two seconds is told once, with who holds it", () => {
+      const lines: Array<string> = []
+      const log = Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void lines.push(String(message))))
+      return Effect.gen(function*() {
+        const target = place()
+        yield* acquire(target)
+        const other = yield* Effect.fork(
+          Effect.flip(Effect.scoped(acquire(target, { timeout: Duration.seconds(4) })))
+        )
+        for (let passed = 0; passed < 1_800; passed += 200) {
+          yield* asleep
+          yield* TestClock.adjust(200)
+        }
+        assert.deepStrictEqual(lines, [])
+        while (other.unsafePoll() === null) {
+          yield* asleep
+          yield* TestClock.adjust(200)
+        }
+        assert.strictEqual((yield* Fiber.join(other)).reason, "busy")
+        assert.strictEqual(lines.length, 1)
+        assert.include(lines[0], `waiting: ${target}.lock is held by process ${process.pid};`)
+      }).pipe(Effect.scoped, Effect.provide(Layer.merge(identity("alive"), log)))
+    })
+
     it.effect("who lost it is told, and does not take it from the next one", () =>
       Effect.gen(function*() {
         const target = place()
@@ -249,7 +274,8 @@ describe("FileLock", () => {
     for (const { child } of all) child.stdin?.end()
     for (const { ended, lines } of all) {
       assert.deepStrictEqual(await ended, { code: 0, stderr: "" })
-      assert.deepStrictEqual(lines, ["ready", "done"])
+      // who waits long says so
+      assert.deepStrictEqual(lines.filter((line) => !line.includes("waiting: ")), ["ready", "done"])
     }
     assert.strictEqual(fs.readFileSync(target, "utf8"), String(processes * times))
     assert.deepStrictEqual(left(target), ["target"])

@@ -39,7 +39,7 @@ export const login = command(Spec.authLogin, (values) =>
     const [{ Login }, AuthLogin] = yield* Effect.promise(() =>
       Promise.all([import("../../credentials/Login.ts"), import("../AuthLogin.ts")])
     )
-    return yield* Effect.provide(AuthLogin.login(provider, values), Login.layer)
+    return yield* Effect.provide(AuthLogin.login(provider, values), Layer.merge(Login.layer, TokenRefresh.layer))
   }).pipe(Effect.provide(layer())))
 
 /** @since 0.1.0 @category constructors */
