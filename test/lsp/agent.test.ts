@@ -51,7 +51,8 @@ describe("8.10 a type error that an edit brings is seen in the next turn, and re
           }
           const events = yield* Agents.run(root, {
             servers,
-            settings: { sandbox: { mode } },
+            // the servers may lie below /tmp, as these sources may
+            settings: { sandbox: { mode, private_tmp: false } },
             turns: [
               { when: note, calls: [{ name: "read", arguments: { path: file } }] },
               { when: note, ...edit(file, good, bad) },
