@@ -24,7 +24,7 @@ import { Environment } from "../platform/Environment.ts"
 import { Terminal } from "../platform/Terminal.ts"
 import { revoke } from "./Auth.ts"
 import { credentialExit, oauthExit, spanText, untilText } from "./AuthExit.ts"
-import { CliExit } from "./Exit.ts"
+import { CliExit, failed } from "./Exit.ts"
 import type * as Spec from "./Spec.ts"
 
 type LoginValues = Spec.Values<typeof Spec.authLogin>
@@ -83,28 +83,43 @@ export const eventText = (event: LoginEvent, now: number, pastes: boolean): stri
 
 const interrupted = new CliExit({ exit_code: ExitCode.interrupted, lines: [] })
 
-/** Lines that the person pastes, on a terminal or through stdin; Ctrl-C at the question fails `stop`. @since 0.1.0 @category combinators */
+const nothingPasted = failed(
+  "nothing was pasted that ends the login: stdin has ended",
+  "give the address that the browser ended at, or the code, on the terminal or through stdin"
+)
+
+/**
+ * Lines that the person pastes, on a terminal or through stdin; Ctrl-C at the question fails `stop`. So does the end of
+ * the input where nothing else can end the login (`only`); else a browser still may.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
 export const pasting = (
-  stop: Deferred.Deferred<never, CliExit>
+  stop: Deferred.Deferred<never, CliExit>,
+  only = false
 ): Effect.Effect<Effect.Effect<string>, never, Terminal> =>
   Effect.gen(function*() {
     const terminal = yield* Terminal
+    const atEnd = only ? Effect.zipRight(Deferred.fail(stop, nothingPasted), Effect.never) : Effect.never
     if (terminal.stdin_kind === "terminal") {
       return Effect.flatMap(terminal.readLine(""), (answer) =>
         answer.type === "line"
           ? Effect.succeed(answer.text)
           : answer.type === "interrupt"
           ? Effect.zipRight(Deferred.fail(stop, interrupted), Effect.never)
-          : Effect.never)
+          : atEnd)
     }
-    const lines = yield* Queue.unbounded<string>()
+    const lines = yield* Queue.unbounded<string | null>()
     // A read of stdin that waits cannot be taken back: it ends with the process, not with the login.
     yield* terminal.lines.pipe(
       Stream.runForEach((text) => text.trim() === "" ? Effect.void : Queue.offer(lines, text)),
       Effect.ignore,
+      // behind the lines: one of them may end the login
+      Effect.zipRight(Queue.offer(lines, null)),
       Effect.forkDaemon
     )
-    return Queue.take(lines)
+    return Effect.flatMap(Queue.take(lines), (text) => text === null ? atEnd : Effect.succeed(text))
   })
 
 /** A file that no login can be put into is found out before anybody logs in. True = it may be replaced. */
@@ -147,7 +162,7 @@ export const login = (provider: string, values: LoginValues) =>
     const by_hand = values.paste || values["no-browser"]
     const stop = yield* Deferred.make<never, CliExit>()
     const pastes = flow !== "device" && flow !== "device_json" && (by_hand || terminal.stdin_kind === "terminal")
-    const pasted = pastes ? yield* pasting(stop) : undefined
+    const pasted = pastes ? yield* pasting(stop, values.paste) : undefined
     const credential = yield* Effect.raceFirst(
       Effect.mapError(
         logins.login(provider, config, {

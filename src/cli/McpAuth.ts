@@ -86,7 +86,7 @@ const logIn = (target: AuthTarget, values: AuthValues) =>
     const by_hand = values.paste || values["no-browser"]
     const stop = yield* Deferred.make<never, CliExit>()
     const pastes = !values.device && (by_hand || terminal.stdin_kind === "terminal")
-    const pasted = pastes ? yield* pasting(stop) : undefined
+    const pasted = pastes ? yield* pasting(stop, values.paste) : undefined
     const client = yield* Effect.map(Effect.context<Terminal>(), (context) => Effect.provide(askClient, context))
     const credential = yield* Effect.raceFirst(
       Effect.mapError(

@@ -289,12 +289,18 @@ const serverText = (value: Readonly<Record<string, unknown>>): string => {
   return parts.join("\n")
 }
 
+/** What is sent to an address that somebody else wrote. */
+const moved = "your stored login and the keys of your environment for this provider are sent there"
+
 const providerText = (value: Readonly<Record<string, unknown>>): string =>
-  Object.entries(value).flatMap(([key, each]) =>
-    key === "headers"
-      ? pairs(each, () => true).map((pair) => `header ${pair}`)
-      : [`${key}: ${isSecretName(key) ? "***" : typeof each === "string" ? withoutUserInfo(each) : json(each)}`]
-  ).join("\n")
+  [
+    ...Object.entries(value).flatMap(([key, each]) =>
+      key === "headers"
+        ? pairs(each, () => true).map((pair) => `header ${pair}`)
+        : [`${key}: ${isSecretName(key) ? "***" : typeof each === "string" ? withoutUserInfo(each) : json(each)}`]
+    ),
+    ...(Object.hasOwn(value, "base_url") ? [moved] : [])
+  ].join("\n")
 
 const record = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? value as Readonly<Record<string, unknown>> : {}

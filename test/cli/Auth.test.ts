@@ -218,7 +218,8 @@ const session = (
   lines: ReadonlyArray<Line>,
   flow: LoginService["login"],
   given: Partial<LoginValues> = {},
-  before: (path: string) => Effect.Effect<void> = () => Effect.void
+  before: (path: string) => Effect.Effect<void> = () => Effect.void,
+  stdin?: string
 ) =>
   Effect.scoped(Effect.gen(function*() {
     const fs = yield* FileSystem.FileSystem
@@ -249,7 +250,8 @@ const session = (
           revoke: (_, token) => Effect.sync(() => void revoked.push(Redacted.value(token)))
         }),
         Terminal.layerTest({
-          stdin_kind: "terminal",
+          stdin_kind: stdin === undefined ? "terminal" : "pipe",
+          ...(stdin === undefined ? {} : { stdin }),
           out,
           err,
           readLine: () =>
@@ -310,6 +312,27 @@ describe("a login at the terminal", () => {
         (_, __, options) => Effect.as(options?.pasted ?? Effect.never, credential)
       )
       assert.deepStrictEqual([code, names], [130, []])
+    }))
+
+  it.live("--paste: the end of the input ends the login with 1, also behind lines; without it a browser still may", () =>
+    Effect.gen(function*() {
+      const asks: LoginService["login"] = (_, __, options) =>
+        Effect.map(
+          Effect.repeat(options?.pasted ?? Effect.never, { until: (text) => text === "good" }),
+          () => credential
+        )
+      const ctrlD = yield* session(null, [{ type: "end" }], asks, { paste: true })
+      assert.deepStrictEqual([ctrlD.code, ctrlD.names], [1, []])
+      assert.include(ctrlD.lines, "stdin has ended")
+      for (const [stdin, code] of [["", 1], ["bad\n", 1], ["bad\ngood", 0]] as const) {
+        assert.strictEqual(
+          (yield* session(null, [], asks, { paste: true }, () => Effect.void, stdin)).code,
+          code,
+          stdin
+        )
+      }
+      const waits = Effect.timeoutOption(session(null, [{ type: "end" }], asks), "300 millis")
+      assert.strictEqual((yield* waits)._tag, "None")
     }))
 
   it.live("a device flow asks for no paste", () =>

@@ -370,6 +370,20 @@ const brings = JSON.stringify({
 })
 
 describe("config trust", () => {
+  it.effect("--show says of a base_url that a login and keys go along", () =>
+    inPlace((place) =>
+      Effect.gen(function*() {
+        const providers = { corp: { base_url: "https://elsewhere.example/v1" }, other: { protocol: "chat" } }
+        yield* place.write(place.project, JSON.stringify({ providers }))
+        const { err } = yield* run(place, Spec.configTrust, ["--show"], TrustQuestion.execute)
+        assert.match(
+          err,
+          /base_url: https:\/\/elsewhere\.example\/v1\n.*your stored login and the keys .* are sent there/u
+        )
+        assert.strictEqual(err.split("are sent there").length, 2)
+      })
+    ))
+
   const trust = (place: Place, argv: ReadonlyArray<string>, said: Said = {}) =>
     run(place, Spec.configTrust, argv, TrustQuestion.execute, said)
 
