@@ -11,16 +11,11 @@ const encoder = new TextEncoder()
 const unescapedMarks: ReadonlyArray<string> = ["-_.!~*'()", "-_.*", "-_.~", "-_.", "-_.~/", "-_.!~*'();/?:@&=+$,#", ""]
 
 /** Every other byte as `%XX`. */
-const percent = (text: string, marks: string): string => {
-  let out = ""
-  for (const byte of encoder.encode(text)) {
-    const char = String.fromCharCode(byte)
-    out += /[A-Za-z0-9]/u.test(char) || marks.includes(char)
+const percent = (text: string, marks: string): string =>
+  text.replaceAll(/[^A-Za-z0-9]/gu, (char) =>
+    marks.includes(char)
       ? char
-      : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`
-  }
-  return out
-}
+      : Array.from(encoder.encode(char), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""))
 
 const lowerHex = (text: string): string => text.replaceAll(/%[0-9A-F]{2}/gu, (code) => code.toLowerCase())
 
@@ -78,21 +73,27 @@ const base64s = (text: string): ReadonlyArray<string> => {
 }
 
 /**
- * A secret as it is, escaped as in JSON, percent-encoded (addresses, forms; large and small digits), escaped as in HTML,
- * and in base64. Each once.
+ * A secret as it is, escaped as in JSON, percent-encoded (addresses, forms; large and small digits) and escaped as in
+ * HTML. Each once.
  *
  * @since 0.1.0
  * @category combinators
  */
+export const escapes = (secret: string): ReadonlyArray<string> => [
+  ...new Set([secret, ...jsons(secret), ...percents(secret), ...htmls(secret)])
+]
+
+/** The same, and in base64. @since 0.1.0 @category combinators */
 export const spellings = (secret: string): ReadonlyArray<string> => [
-  ...new Set([secret, ...jsons(secret), ...percents(secret), ...htmls(secret), ...base64s(secret)])
+  ...new Set([...escapes(secret), ...base64s(secret)])
 ]
 
 /** Those of all secrets, the longest first: one may be a part of another. @since 0.1.0 @category combinators */
-export const spellingsOf = (secrets: Iterable<string>): ReadonlyArray<string> =>
-  [
-    ...new Set([...new Set(secrets)].filter((secret) => secret !== "").flatMap(spellings))
-  ].toSorted((a, b) => b.length - a.length)
+export const spellingsOf = (secrets: Iterable<string>, of = spellings): ReadonlyArray<string> =>
+  [...new Set([...new Set(secrets)].filter((secret) => secret !== "").flatMap((secret) => of(secret)))].toSorted((
+    a,
+    b
+  ) => b.length - a.length)
 
 /** @since 0.1.0 @category constants */
 export const redacted = "[redacted]"

@@ -19,6 +19,7 @@ import type { ResponseError, ResponseEvent } from "../domain/ResponseEvent.ts"
 import { Http, type HttpError, type HttpResponse, readAll } from "../platform/Http.ts"
 import { isMarkup, sanitise } from "../protocol/ErrorText.ts"
 import type { DecodeOptions, EncodedRequest, Protocol } from "../protocol/Protocol.ts"
+import * as AnswerMask from "./AnswerMask.ts"
 import type { Endpoint } from "./EndpointResolver.ts"
 import { makeLocalStop } from "./LocalStop.ts"
 import type { Limits } from "./Models.ts"
@@ -377,10 +378,19 @@ export const make: Effect.Effect<Transport, never, Http> = Effect.map(Http, (htt
     return pull
   }
 
+  /** The same for all requests with one key. */
+  let masked: { readonly of: string; readonly make: ReturnType<typeof AnswerMask.make> } | undefined
+  const masks = (secrets: ReadonlyArray<string>) => {
+    const of = secrets.join("\n")
+    if (masked?.of !== of) masked = { of, make: AnswerMask.make(secrets) }
+    return masked.make
+  }
+
   const open = (request: UpstreamRequest): Effect.Effect<Pull, ApiError, Scope.Scope> =>
     Effect.gen(function*() {
       const headers = headersOf(request)
-      const scrub = makeScrub(secretsOf(headers, request.endpoint.query))
+      const secrets = secretsOf(headers, request.endpoint.query)
+      const scrub = makeScrub(secrets)
       if (request.encoded.dropped.length > 0) {
         yield* Effect.logDebug(`not carried by ${request.protocol.name}: ${request.encoded.dropped.join("; ")}`)
       }
@@ -402,8 +412,10 @@ export const make: Effect.Effect<Transport, never, Http> = Effect.map(Http, (htt
         return yield* open({ ...again, ...next.value, key: Option.some(next.value.key) })
       }
       const stop = makeLocalStop(request.encoded.local_stop)
+      const mask = masks(secrets)?.() ?? null
       const shape = (events: ReadonlyArray<ResponseEvent>) => {
-        const shaped = stop === null ? events : stop.push(events)
+        const cut = stop === null ? events : stop.push(events)
+        const shaped = mask === null ? cut : mask.push(cut)
         return { events: shaped.map((event) => scrubEvent(scrub, event)), cut: stop?.hit() ?? false }
       }
       const { fault, head, kind } = yield* sniff(response)

@@ -436,6 +436,18 @@ describe("ApiClientLive", () => {
         assert.deepStrictEqual(chunks, ["abc", "d"])
       }))
 
+    it.scoped("G2: the key in the answer's text, in pieces, is in no event", () =>
+      Effect.gen(function*() {
+        const server = yield* serve((response) => {
+          sse(response)
+          response.write(delta(`you sent ${secret.slice(0, 12)}`))
+          response.end(delta(`${secret.slice(12)}, said I`) + finish + usage)
+        })
+        const events = yield* collect(given(server))
+        assert.strictEqual(textOf(events), "you sent [redacted], said I")
+        assert.notInclude(JSON.stringify(events), secret.slice(12))
+      }))
+
     it.scoped("2.6: one immediate retry after the head limit, on a new connection; then the failure", () =>
       Effect.gen(function*() {
         let n = 0
@@ -551,7 +563,7 @@ describe("ApiClientLive", () => {
         const refused = yield* Effect.flip(collect({ origin: `http://127.0.0.1:1/?key=${encodeURIComponent(secret)}` }))
         assert.notInclude(JSON.stringify(refused) + refused.message, encodeURIComponent(secret))
         const unsendable = yield* Effect.flip(collect({ origin: "http://127.0.0.1:1", key: "line\nbreak-secret" }))
-        assert.strictEqual(unsendable.reason, "bad_request")
+        assert.strictEqual(unsendable.reason, "auth")
         assert.notInclude(JSON.stringify(unsendable) + unsendable.message, "break-secret")
       }))
 
