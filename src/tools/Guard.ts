@@ -25,6 +25,7 @@ import type { JsonObject } from "../domain/Json.ts"
 import { failure } from "../domain/ToolExecutor.ts"
 import { Permissions } from "../permissions/Permissions.ts"
 import { isCredentialVariable, knownSecrets } from "../platform/ChildEnvironment.ts"
+import { once } from "../domain/Once.ts"
 import { Environment } from "../platform/Environment.ts"
 import * as Course from "./Course.ts"
 import * as Mask from "./Mask.ts"
@@ -136,12 +137,13 @@ const make = Effect.gen(function*() {
   const sandbox = yield* ToolSandbox
   const { vars } = yield* Environment
   const slot = yield* ToolSecrets
-  const fixed = secretsOf(vars, (yield* Config).config)
+  const { config } = yield* Config
+  const fixed = once(() => secretsOf(vars, config))
   let made: { readonly of: ReadonlyArray<string>; readonly mask: Mask.Mask } | undefined
 
   /** Tokens are renewed while the program runs. */
   const currentMask: Effect.Effect<Mask.Mask> = Effect.map(slot.known, (known) => {
-    if (made?.of !== known) made = { of: known, mask: Mask.make([...fixed, ...known]) }
+    if (made?.of !== known) made = { of: known, mask: Mask.make([...fixed(), ...known]) }
     return made.mask
   })
 
