@@ -9,12 +9,22 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { load } from "../src/config/Config.ts"
+import { bounded } from "../src/platform/Directories.ts"
+import { direct } from "../src/platform/DirectFiles.ts"
 import { Dirs } from "../src/platform/Dirs.ts"
 import { Environment } from "../src/platform/Environment.ts"
 import type { BenchResult } from "./Bench.ts"
 import { median, result } from "./Bench.ts"
 
 const rounds = 200
+
+/** The file system that the program gives its settings. */
+const files = Layer.project(
+  NodeFileSystem.layer,
+  FileSystem.FileSystem,
+  FileSystem.FileSystem,
+  (usual) => direct(bounded(usual))
+)
 
 const providers = (from: string) =>
   Object.fromEntries(
@@ -87,5 +97,5 @@ export const run = (): Promise<ReadonlyArray<BenchResult>> =>
           target: { at_most: 5 }
         })
       ]
-    })).pipe(Effect.provide(NodeFileSystem.layer))
+    })).pipe(Effect.provide(files))
   )

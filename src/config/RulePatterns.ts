@@ -6,6 +6,7 @@
  */
 import { nearest } from "../codec/Distance.ts"
 import * as Fnmatch from "../codec/Fnmatch.ts"
+import { once } from "../domain/Once.ts"
 import type { PermissionMode } from "../domain/Permission.ts"
 import { quote } from "./Words.ts"
 
@@ -29,6 +30,8 @@ export const toolNames: ReadonlyArray<string> = [
   "mcp_read",
   "mcp_sampling"
 ]
+
+const known: ReadonlySet<string> = new Set(toolNames)
 
 interface Split {
   readonly name: string
@@ -75,6 +78,7 @@ export const patternProblem = (pattern: string): PatternProblem | null => {
   if (name !== name.trim()) {
     return dead(`there is a blank before the bracket; write ${quote(`${name.trim()}(${subject ?? ""})`)}`)
   }
+  if (known.has(name)) return null
   if (/\{.*,.*\}/.test(name)) return dead("braces are plain characters here; write a rule for each of them")
   if (mayBeMcp(name)) return null
   const matches = Fnmatch.compile(name)
@@ -97,25 +101,30 @@ const strength: Readonly<Record<PermissionMode, number>> = { allow: 0, prompt: 1
 
 /** A pattern, taken apart, that stands before others. */
 class Above {
-  private readonly name: (text: string) => boolean
-  private readonly subject: ((text: string) => boolean) | null
   private readonly begins: string
+  /** Made for the first pattern that begins alike: most never meet one. */
+  private readonly parts: () => {
+    readonly name: (text: string) => boolean
+    readonly subject: ((text: string) => boolean) | null
+  }
 
   constructor(pattern: string) {
-    const own = split(pattern)
-    // A class or `?` is not followed: then it counts as not known.
-    const simple = (glob: string) => /[?[]/.test(glob) ? (text: string) => text === glob : Fnmatch.compile(glob)
-    this.name = simple(own.name)
-    this.subject = own.subject === null ? null : simple(own.subject)
     this.begins = /^[^*?[]*/.exec(pattern)?.[0] ?? ""
+    this.parts = once(() => {
+      const own = split(pattern)
+      // A class or `?` is not followed: then it counts as not known.
+      const simple = (glob: string) => /[?[]/.test(glob) ? (text: string) => text === glob : Fnmatch.compile(glob)
+      return { name: simple(own.name), subject: own.subject === null ? null : simple(own.subject) }
+    })
   }
 
   /** Every call that `below` matches is matched by this one. */
   covers(below: string): boolean {
     if (!below.startsWith(this.begins)) return false
+    const own = this.parts()
     const { name, subject } = split(below)
-    if (!this.name(name)) return false
-    return this.subject === null || (subject !== null && this.subject(subject))
+    if (!own.name(name)) return false
+    return own.subject === null || (subject !== null && own.subject(subject))
   }
 }
 
