@@ -14,13 +14,13 @@ import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 
-/** Makes what a layer of this module makes, without the layer around it; needs a Scope where the layer has one. */
-type Build = Effect.Effect<Context.Context<never>, unknown, unknown>
+/** Makes what a layer of this module makes, without the layer around it; what it needs and how it fails, the layer says. */
+type Build = Effect.Effect<Context.Context<never>>
 
-const builds = new WeakMap<Layer.Layer<never, unknown, unknown>, Build>()
+const builds = new WeakMap<object, Build>()
 
-const known = <L extends Layer.Layer<never, unknown, unknown>>(layer: L, build: Build): L => {
-  builds.set(layer, build)
+const known = <L extends object, A, E, R>(layer: L, build: Effect.Effect<Context.Context<A>, E, R>): L => {
+  builds.set(layer, build as unknown as Build)
   return layer
 }
 
@@ -81,7 +81,7 @@ export const inOrder = <const Layers extends readonly [AnyLayer, ...ReadonlyArra
     const each = Effect.gen(function*() {
       // the list's type says what each layer needs; here they are all alike
       for (const layer of layers as unknown as ReadonlyArray<Layer.Layer<never, Failure, never>>) {
-        const direct = builds.get(layer) as Effect.Effect<Context.Context<never>, Failure> | undefined
+        const direct: Effect.Effect<Context.Context<never>, Failure> | undefined = builds.get(layer)
         if (direct === undefined) memo ??= yield* Layer.makeMemoMap
         // one fiber, one step after the other: setting the context is what providing it to each would come to
         yield* FiberRef.set(FiberRef.currentContext, all)
