@@ -136,7 +136,7 @@ export interface LspService {
   readonly restart: (server: string) => Effect.Effect<boolean>
 }
 
-export { ServerSpawner, type ServerSpawnerService } from "./ServerSpawner.ts"
+export { ServerSpawner } from "./ServerSpawner.ts"
 
 /** @since 0.1.0 @category models */
 export type LspNeeds = Config | Environment | Files | Path.Path | ServerSpawner | Workspace
