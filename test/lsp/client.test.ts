@@ -442,6 +442,8 @@ describe("8.4 documents", () => {
           // saved with its text, and a version of its own
           Servers.write(root, "a b%.txt", "short\n")
           yield* places(client, file)
+          // the diagnostics answer the change; the word that it is saved comes behind it
+          yield* eventually(() => Servers.methods(log).includes("textDocument/didSave"), 30_000)
           const saved = Servers.heard(log).find(({ method }) => method === "textDocument/didSave")
           assert.deepInclude(saved, { params: { textDocument: { uri: uriOf(file) }, text: "short\n" } })
         })),
