@@ -5,7 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Option from "effect/Option"
+import type { RunInput } from "../agent/Agent.ts"
 import { nearest } from "../codec/Distance.ts"
 import { line } from "../codec/TerminalText.ts"
 import type { ConfigService } from "../config/Config.ts"
@@ -15,15 +15,13 @@ import { Workspace } from "../domain/Workspace.ts"
 import { Environment } from "../platform/Environment.ts"
 import { Terminal } from "../platform/Terminal.ts"
 import { Models } from "../provider/Models.ts"
-import { SessionStore } from "../storage/SessionStore.ts"
-import { McpAccess } from "../tools/McpAccess.ts"
 import { agentExit, drive } from "./Drive.ts"
 import { CliExit, usage } from "./Exit.ts"
 import { issueText, soundConfig, stderrStyle, stdoutExit } from "./Output.ts"
-import * as McpText from "./McpText.ts"
 import type { Shared } from "./Prompter.ts"
 import { type AgentValues, inputOf, modelOf, sessionOf } from "./Run.ts"
-import { sessionRows } from "./SessionText.ts"
+import type { Talk } from "./slash/Slash.ts"
+import { slashes } from "./slash/Table.ts"
 import { program } from "./Spec.ts"
 import { version } from "./Version.ts"
 import * as View from "./View.ts"
@@ -32,26 +30,32 @@ import * as View from "./View.ts"
 export type Typed =
   | { readonly kind: "nothing" }
   | { readonly kind: "prompt"; readonly text: string }
-  | { readonly kind: "command"; readonly name: CommandName; readonly argument: string }
+  | { readonly kind: "command"; readonly name: string; readonly argument: string }
   | { readonly kind: "unknown"; readonly name: string; readonly near: string | undefined }
 
-const commandHelp = {
+const ownHelp = {
   help: "show this",
   new: "begin a new session",
   model: "say or set the model: /model [MODEL]",
-  compact: "replace what came before by a summary: /compact [FOCUS]",
-  mcp: "show the MCP servers and their prompts: /mcp, /mcp restart SERVER",
-  sessions: "list the latest sessions of this project",
   reload: "apply settings that have changed; background commands end",
   exit: "leave (also Ctrl-D, or Ctrl-C twice)"
 } as const
 
-/** @since 0.1.0 @category models */
-export type CommandName = keyof typeof commandHelp
+type OwnName = keyof typeof ownHelp
+
+const isOwn = (name: string): name is OwnName => Object.hasOwn(ownHelp, name)
+
+const { exit: exitHelp, reload: reloadHelp, ...first } = ownHelp
+
+/** Every command of the conversation and its line of help, in order. @since 0.1.0 @category constants */
+export const commandHelp: Readonly<Record<string, string>> = {
+  ...first,
+  ...Object.fromEntries(Object.entries(slashes).map(([name, { help }]) => [name, help])),
+  reload: reloadHelp,
+  exit: exitHelp
+}
 
 const names = Object.keys(commandHelp)
-
-const isCommand = (name: string): name is CommandName => Object.hasOwn(commandHelp, name)
 
 /**
  * A line that begins with a slash and a word is a command; a path (`/etc/hosts is wrong`), a lone slash or several lines
@@ -67,7 +71,7 @@ export const typedOf = (text: string): Typed => {
   const name = found?.[1]?.toLowerCase()
   if (name === undefined) return { kind: "prompt", text }
   if (name === "quit") return { kind: "command", name: "exit", argument: "" }
-  return isCommand(name)
+  return Object.hasOwn(commandHelp, name)
     ? { kind: "command", name, argument: (found?.[2] ?? "").trim() }
     : { kind: "unknown", name, near: nearest(name, names) }
 }
@@ -101,8 +105,7 @@ export const execute = Effect.fn("Cli.conversation")(function*(
   const terminal = yield* Terminal
   const environment = yield* Environment
   const models = yield* Models
-  const store = yield* SessionStore
-  const { cwd, root } = yield* Workspace
+  const { cwd } = yield* Workspace
   if (!environment.stdin_is_tty || !environment.stdout_is_tty) {
     return yield* usage("a conversation needs a terminal", `for scripts: ${program} run "..."`)
   }
@@ -120,7 +123,6 @@ export const execute = Effect.fn("Cli.conversation")(function*(
   let session_id = going.session_id ?? (going.reloaded === undefined ? yield* sessionOf(values) : undefined)
   let announced: string | null = null
   let reload: Reload | undefined
-  const servers = yield* Effect.serviceOption(McpAccess)
   const say = (text: string) => Effect.mapError(terminal.out(text), stdoutExit)
 
   if (going.reloaded !== undefined) yield* say(style.dim("the settings are applied\n"))
@@ -132,7 +134,16 @@ export const execute = Effect.fn("Cli.conversation")(function*(
   }
   if (session_id !== undefined && going.reloaded === undefined) yield* say(style.dim(`going on with ${session_id}\n`))
 
-  const turn = (prompt: string, compact?: { readonly focus: string }) =>
+  const attached: Array<string> = []
+  const withAttached = (prompt: RunInput["prompt"]): RunInput["prompt"] => {
+    const texts = attached.splice(0)
+    if (texts.length === 0) return prompt
+    return typeof prompt === "string"
+      ? [...texts, prompt].join("\n\n")
+      : [...texts.map((text) => ({ type: "text" as const, text })), ...prompt]
+  }
+
+  const turn = (prompt: RunInput["prompt"], more: Partial<RunInput> = {}) =>
     Effect.gen(function*() {
       const view = View.make({ style, columns: yield* terminal.columns, answer: true, progress: true })
       const show = (event: AgentEvent) =>
@@ -150,9 +161,9 @@ export const execute = Effect.fn("Cli.conversation")(function*(
         {
           ...inputOf(values),
           ...(chosen === undefined ? {} : { model: chosen }),
-          prompt,
-          ...(compact === undefined ? {} : { compact }),
-          ...(session_id === undefined ? {} : { session_id })
+          prompt: more.compact === undefined ? withAttached(prompt) : prompt,
+          ...(session_id === undefined ? {} : { session_id }),
+          ...more
         },
         (events) => Effect.forEach(events, show, { discard: true }),
         interrupts
@@ -170,23 +181,32 @@ export const execute = Effect.fn("Cli.conversation")(function*(
       }
     })
 
-  const mcpText = (argument: string): Effect.Effect<string> =>
-    Effect.gen(function*() {
-      if (Option.isNone(servers)) return "there are no MCP servers here\n"
-      const { prompts, restart, status } = servers.value
-      const [word = "", server = ""] = argument.split(/\s+/)
-      if (word === "restart" && server !== "") {
-        if (!(yield* restart(server))) return `no MCP server ${line(server, 60)} is active here\n`
-      } else if (word !== "") return "/mcp shows the servers, /mcp restart SERVER connects one anew\n"
-      return McpText.serversText(yield* status, yield* prompts, style)
-    })
+  const talk: Talk = {
+    values,
+    style,
+    say,
+    fail: (message) => terminal.err(`${style.red("error:")} ${line(message, 1000)}\n`),
+    session: {
+      get: () => session_id,
+      set: (id) => {
+        session_id = id
+      }
+    },
+    model: () => model,
+    turn,
+    attach: (text) => {
+      attached.push(text)
+    }
+  }
 
-  const command = (name: CommandName, argument: string) =>
+  const own = (name: OwnName, argument: string) =>
     Effect.gen(function*() {
       switch (name) {
         case "help":
           return yield* say(
-            names.map((each) => `  /${each.padEnd(10)}${isCommand(each) ? commandHelp[each] : ""}\n`).join("") +
+            names.map((each) =>
+              `  /${each.padEnd(Math.max(10, ...names.map((one) => one.length + 2)))}${commandHelp[each] ?? ""}\n`
+            ).join("") +
               style.dim("  a line that ends with \\ goes on in the next; a pasted text is one message\n")
           )
         case "new":
@@ -206,18 +226,6 @@ export const execute = Effect.fn("Cli.conversation")(function*(
           model = resolved.right.name
           chosen = argument
           return yield* say(`${line(model, 200)}\n`)
-        }
-        case "mcp":
-          return yield* say(yield* mcpText(argument))
-        case "compact":
-          return session_id === undefined
-            ? yield* say("there is nothing to compact yet\n")
-            : yield* turn("", { focus: argument })
-        case "sessions": {
-          const listed = yield* Effect.either(store.list({ workspace: root, limit: 10 }))
-          return Either.isLeft(listed)
-            ? yield* terminal.err(`${style.red("error:")} ${line(listed.left.message, 1000)}\n`)
-            : yield* say(listed.right.length === 0 ? "no sessions yet\n" : sessionRows(listed.right))
         }
         case "reload": {
           const next = yield* config.reload
@@ -263,7 +271,11 @@ export const execute = Effect.fn("Cli.conversation")(function*(
     const typed = typedOf(input.text)
     if (typed.kind === "prompt") yield* turn(typed.text)
     else if (typed.kind === "command") {
-      yield* command(typed.name, typed.argument)
+      if (isOwn(typed.name)) yield* own(typed.name, typed.argument)
+      else {
+        const slash = slashes[typed.name]
+        if (slash !== undefined) yield* (yield* Effect.promise(slash.load))(typed.argument, talk)
+      }
       if (reload !== undefined) return reload
     } else if (typed.kind === "unknown") {
       yield* terminal.err(

@@ -1,0 +1,22 @@
+/**
+ * The commands of the conversation that have a module of their own, in the order of `/help`.
+ *
+ * @since 0.1.0
+ */
+import type { Slash } from "./Slash.ts"
+
+/** @since 0.1.0 @category constants */
+export const slashes: Readonly<Record<string, Slash>> = {
+  compact: {
+    help: "replace what came before by a summary: /compact [FOCUS]",
+    load: async () => (await import("./Compact.ts")).compact
+  },
+  mcp: {
+    help: "show the MCP servers and their prompts: /mcp, /mcp restart SERVER",
+    load: async () => (await import("./Mcp.ts")).mcp
+  },
+  sessions: {
+    help: "list the latest sessions of this project",
+    load: async () => (await import("./Sessions.ts")).sessions
+  }
+}
