@@ -179,6 +179,54 @@ export const RunFailed = event("run.failed", { ...terminal, error: RunErrorSchem
 /** @since 0.1.0 @category schemas */
 export const RunCancelled = event("run.cancelled", { ...terminal, reason: Schema.String })
 
+const subagent = {
+  /** The names of the agents from the run down to this one, with `/` between them. */
+  agent: Schema.String,
+  child_session_id: Schema.String
+}
+/** `call_id` is the call of `task` that it works for, null for a command of the user; `depth` counts from 1. @since 0.1.0 @category schemas */
+export const SubagentStarted = event("subagent.started", {
+  ...subagent,
+  call_id: Schema.NullOr(Schema.String),
+  depth: Schema.Number,
+  model: Schema.String,
+  tools: Schema.Array(Schema.String)
+})
+/** What a subagent's run says between its beginning and its end, in order. @since 0.1.0 @category schemas */
+export const SubagentEvent = event("subagent.event", {
+  ...subagent,
+  event: Schema.Union(
+    TurnStarted,
+    TextDelta,
+    ReasoningTextDelta,
+    ItemCompleted,
+    ItemWithdrawn,
+    ToolStarted,
+    ToolOutput,
+    ToolRan,
+    ToolCompleted,
+    PermissionAsked,
+    PermissionDecided,
+    HookCompleted,
+    SandboxDecided,
+    Retry,
+    Compaction,
+    UsageReported,
+    Notice
+  )
+})
+/** The end of a subagent; usage and cost are with those of its own subagents. @since 0.1.0 @category schemas */
+export const SubagentCompleted = event("subagent.completed", {
+  ...subagent,
+  call_id: Schema.NullOr(Schema.String),
+  status: Schema.Literal("completed", "failed", "cancelled"),
+  result: Schema.String,
+  error: Schema.NullOr(RunErrorSchema),
+  usage: Usage,
+  cost_usd: Schema.NullOr(Schema.Number),
+  turns: Schema.Number
+})
+
 /** An event without its envelope. @since 0.1.0 @category schemas */
 export const AgentEventBody = Schema.Union(
   RunStarted,
@@ -201,6 +249,9 @@ export const AgentEventBody = Schema.Union(
   Notice,
   McpServer,
   McpLog,
+  SubagentStarted,
+  SubagentEvent,
+  SubagentCompleted,
   RunCompleted,
   RunFailed,
   RunCancelled

@@ -18,6 +18,8 @@ export type PermissionDecision =
 export interface PermissionRequestContext {
   readonly session_id: string
   readonly call_id?: string
+  /** The subagent that asks; absent = the session's own agent. */
+  readonly agent?: string
   readonly subject?: string
   readonly rule?: string
   /** What an answer for this session would cover, in words. */

@@ -45,6 +45,10 @@ export interface ToolCallContext {
   readonly call_id: string
   /** How this run treats what no rule has settled; absent = default. */
   readonly permission_mode?: RunPermissionMode
+  /** The subagent that calls; absent = the session's own agent. Questions carry it. */
+  readonly agent?: string
+  /** The session whose answers "for this session" hold for the call too, beside the call's own; absent = no other. */
+  readonly grants_session_id?: string
   readonly report: (event: AgentEventBody) => Effect.Effect<void>
 }
 
@@ -66,6 +70,8 @@ export interface ToolExecutorService {
   readonly definitions: Effect.Effect<ReadonlyArray<ToolDef>>
   /** Read-only tools of one answer run side by side (reading 2.7). Unknown names are not read-only. */
   readonly isReadOnly: (name: string, input: JsonObject) => boolean
+  /** Before `isReadOnly` is asked about calls of these tools: whatever it must know is made known. Absent = it knows. */
+  readonly ready?: (names: ReadonlyArray<string>) => Effect.Effect<void>
 }
 
 /** @since 0.1.0 @category services */

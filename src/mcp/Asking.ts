@@ -27,6 +27,10 @@ export interface McpRun {
   readonly mode: RunPermissionMode
   /** `provider/model` of the run: what answers sampling. */
   readonly model?: string
+  /** The subagent whose run it is; absent = the session's own agent. */
+  readonly agent?: string
+  /** The session whose answers "for this session" hold too; absent = no other. */
+  readonly grants_session_id?: string
   readonly api?: ApiClientService
   readonly report: (event: AgentEventBody) => Effect.Effect<void>
 }
@@ -84,6 +88,7 @@ const ask = (
       const answer = yield* prompter.ask(question, {
         session_id: inFlight?.call.session_id ?? run.session_id,
         ...(inFlight === undefined ? {} : { call_id: inFlight.call.call_id }),
+        ...(run.agent === undefined ? {} : { agent: run.agent }),
         subject: question.from
       }).pipe(
         // a prompter that fails has not answered
@@ -164,6 +169,8 @@ export const handlers = (server: string, world: AskingWorld): McpHandlers => {
         session_id: run.session_id,
         call_id: inFlight?.call.call_id ?? `sampling_${server}`,
         mode: inFlight?.call.mode ?? run.mode,
+        ...(run.agent === undefined ? {} : { agent: run.agent }),
+        ...(run.grants_session_id === undefined ? {} : { grants_session_id: run.grants_session_id }),
         report: inFlight?.call.report ?? run.report
       }).pipe(
         Effect.catchAllDefect((defect) =>

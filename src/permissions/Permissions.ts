@@ -39,6 +39,10 @@ export interface PermissionRequest {
   readonly session_id: string
   readonly call_id: string
   readonly mode: RunPermissionMode
+  /** The subagent that asks; absent = the session's own agent. */
+  readonly agent?: string
+  /** Answers for that session hold too, and an answer for a session is given to it; absent = the session's own. */
+  readonly grants_session_id?: string
   /** Takes known secrets out of a text for the record; absent = texts stay as they are. */
   readonly safe?: (text: string) => string
   readonly report: (event: AgentEventBody) => Effect.Effect<void>

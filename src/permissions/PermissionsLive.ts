@@ -175,6 +175,7 @@ export const make = Effect.gen(function*() {
         const decision = yield* prompter.requestPermission(request.tool_name, request.input, {
           session_id: request.session_id,
           call_id: request.call_id,
+          ...(request.agent === undefined ? {} : { agent: request.agent }),
           ...(subject === "" ? {} : { subject }),
           ...(rule === null ? {} : { rule }),
           session_covers,
@@ -282,8 +283,9 @@ export const make = Effect.gen(function*() {
         }
       }
       const ruled = ruledBy(request)
+      const grantee = request.grants_session_id ?? request.session_id
       const granted = () =>
-        grants.has(request.session_id, request, verdict, ruled)
+        grants.has(grantee, request, verdict, ruled)
       if (granted()) return yield* decide("allow", "session", null)
       const why = verdict.why === undefined ? "" : ` (${verdict.why})`
       if (prompters.length === 0) {
@@ -316,7 +318,7 @@ export const make = Effect.gen(function*() {
         const { by, decision } = yield* ask(request, verdict)
         if (decision.decision === "allow") {
           if (decision.scope === "session" || decision.scope === "always") {
-            grants.add(request.session_id, request, verdict, ruled)
+            grants.add(grantee, request, verdict, ruled)
           }
           const note = decision.scope === "always" ? yield* keep(request, verdict) : null
           return yield* decide("allow", by, note)

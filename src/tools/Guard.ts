@@ -38,6 +38,8 @@ interface GuardContext {
   readonly session_id: string
   readonly call_id: string
   readonly mode: RunPermissionMode
+  readonly agent?: string
+  readonly grants_session_id?: string
   readonly report: (event: AgentEventBody) => Effect.Effect<void>
 }
 
@@ -254,6 +256,8 @@ const make = Effect.gen(function*() {
           permissions.authorize({
             ...call,
             mode: context.mode,
+            ...(context.agent === undefined ? {} : { agent: context.agent }),
+            ...(context.grants_session_id === undefined ? {} : { grants_session_id: context.grants_session_id }),
             safe: mask.text,
             ...(tool.other_names === undefined ? {} : { other_names: tool.other_names })
           })

@@ -90,7 +90,12 @@ const make = Effect.gen(function*() {
     [...(yield* NativeTools), ...(mcp.native ?? [])],
     (name) => validName.test(name) && !name.startsWith(mcpPrefix)
   )
-  const definitions = Array.from(native.values(), (tool): ToolDef => tool.definition)
+  const conditional = Array.from(native.values()).filter((tool) => tool.offered !== undefined)
+  const fixed = Array.from(native.values(), (tool): ToolDef => tool.definition)
+  const offered = (): ReadonlyArray<ToolDef> => {
+    const missing = new Set(conditional.flatMap((tool) => tool.offered?.() === false ? [tool.definition] : []))
+    return missing.size === 0 ? fixed : fixed.filter((definition) => !missing.has(definition))
+  }
 
   // A server cannot take the name of a native tool: only names with the prefix come from it, and only those go to it.
   const fromServers = Effect.map(
@@ -100,17 +105,20 @@ const make = Effect.gen(function*() {
 
   const listed = Effect.map(
     fromServers,
-    (tools): ReadonlyArray<ToolDef> => [...definitions, ...tools.map((tool) => tool.definition)]
+    (tools): ReadonlyArray<ToolDef> => [...offered(), ...tools.map((tool) => tool.definition)]
   )
 
   const find = (name: string): Effect.Effect<NativeTool | undefined> =>
     name.startsWith(mcpPrefix)
       ? mcp.find?.(name) ?? Effect.map(fromServers, (tools) => tools.find((tool) => tool.definition.name === name))
-      : Effect.succeed(native.get(name))
+      : Effect.sync(() => {
+        const tool = native.get(name)
+        return tool?.offered?.() === false ? undefined : tool
+      })
 
   const unknown = (name: string) =>
     Effect.map(fromServers, (tools) => {
-      const names = [...native.keys(), ...tools.map((tool) => tool.definition.name)]
+      const names = [...offered(), ...tools.map((tool) => tool.definition)].map((definition) => definition.name)
       const near = nearest(name, names)
       const shown = JSON.stringify(name.slice(0, 128))
       return failure(
@@ -134,6 +142,8 @@ const make = Effect.gen(function*() {
           session_id,
           call_id: context?.call_id ?? (yield* ids.make("call")),
           mode: context?.permission_mode ?? "default",
+          ...(context?.agent === undefined ? {} : { agent: context.agent }),
+          ...(context?.grants_session_id === undefined ? {} : { grants_session_id: context.grants_session_id }),
           report: context?.report ?? (() => Effect.void)
         })
       }),
@@ -146,7 +156,9 @@ const make = Effect.gen(function*() {
       if (name.startsWith(mcpPrefix)) return mcp.isReadOnly(name)
       const tool = native.get(name)
       return tool?.read_only === true && tool.writes?.(input) !== true
-    }
+    },
+    ready: (names) =>
+      Effect.forEach(new Set(names), (name) => native.get(name)?.ready ?? Effect.void, { discard: true })
   } satisfies ToolExecutorService
 })
 

@@ -61,6 +61,10 @@ export interface NativeTool {
   readonly read_only: boolean
   /** Calls that write though the tool is read-only. */
   readonly writes?: (input: JsonObject) => boolean
+  /** Makes known what `writes` goes by, before it is asked. */
+  readonly ready?: Effect.Effect<void>
+  /** Whether there is such a tool now; absent = always. */
+  readonly offered?: () => boolean
   /** Rules for these names hold too; the strictest verdict decides (reading 1.8). */
   readonly other_names?: ReadonlyArray<string>
   /** Fails with what is wrong in the input; the message names the field. */
