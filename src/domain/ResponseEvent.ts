@@ -186,7 +186,3 @@ export const ResponseEvent = Schema.Union(
 )
 /** @since 0.1.0 @category models */
 export type ResponseEvent = typeof ResponseEvent.Type
-
-/** @since 0.1.0 @category combinators */
-export const isTerminal = (e: ResponseEvent): boolean =>
-  e.type === "response.completed" || e.type === "response.incomplete" || e.type === "response.failed"

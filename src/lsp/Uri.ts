@@ -13,7 +13,7 @@ const encodeSegment = (segment: string): string =>
 
 /** Of an absolute path. @since 0.1.0 @category encoding */
 export const uriOf = (path: string): string => {
-  const whole = path.replaceAll(/\p{Surrogate}/gu, "\uFFFD")
+  const whole = path.toWellFormed()
   return `file://${whole.startsWith("/") ? "" : "/"}${whole.split("/").map(encodeSegment).join("/")}`
 }
 

@@ -8,7 +8,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import ignore, { type Ignore } from "ignore"
+import type { Ignore } from "ignore"
 import * as fs from "node:fs"
 import { lstat, readFile } from "node:fs/promises"
 import * as path from "node:path"
@@ -56,6 +56,7 @@ const isIgnored = (chain: Chain, at: string, is_directory: boolean): boolean => 
 const rulesOf = async (directory: string): Promise<Chain> => {
   try {
     const text = await readFile(path.join(directory, ".gitignore"), "utf8")
+    const { default: ignore } = await import("ignore")
     const rules = ignore({ ignorecase: false }).add(text.replace(/^\uFEFF/u, ""))
     // A pattern that cannot be compiled throws at its first use; such a file is left out.
     rules.test("probe")

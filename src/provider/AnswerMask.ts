@@ -6,7 +6,7 @@
  */
 import { escapes, redacted } from "../codec/SecretForms.ts"
 import * as SecretMask from "../codec/SecretMask.ts"
-import { isTerminal, type ResponseEvent } from "../domain/ResponseEvent.ts"
+import type { ResponseEvent } from "../domain/ResponseEvent.ts"
 
 /** @since 0.1.0 @category models */
 export interface AnswerMask {
@@ -18,6 +18,9 @@ export interface AnswerMask {
 export const shortestInAnswers = 16
 
 type Delta = Extract<ResponseEvent, { readonly delta: string }>
+
+const isEnd = (event: ResponseEvent): boolean =>
+  event.type === "response.completed" || event.type === "response.incomplete" || event.type === "response.failed"
 
 const isDelta = (event: ResponseEvent): event is Delta => "delta" in event
 
@@ -78,7 +81,7 @@ class Masker implements AnswerMask {
   private one(event: ResponseEvent): void {
     if (isDelta(event)) return this.delta(event)
     // What belongs to a place is complete before its end is said.
-    if (this.open.size > 0 && (event.type.endsWith(".done") || isTerminal(event))) this.flush(event)
+    if (this.open.size > 0 && (event.type.endsWith(".done") || isEnd(event))) this.flush(event)
     this.emit(deep(event, this.mask.text) as ResponseEvent)
   }
 

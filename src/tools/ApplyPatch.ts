@@ -19,7 +19,7 @@ import { type FileVersion, type Outcome, type Plan, planPatch } from "./patch/Pl
 import { Paths, type ResolvedPath } from "./Paths.ts"
 import { ToolFailure } from "./Tool.ts"
 
-const Input = Schema.Struct({
+const Input = () => Schema.Struct({
   patch: Schema.String.annotations({
     description:
       "*** Begin Patch, then for each file *** Add File: PATH (lines with +), *** Delete File: PATH, or *** Update File: " +

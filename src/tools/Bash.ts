@@ -23,7 +23,7 @@ import { type NativeTool, ToolFailure, type ToolRun } from "./Tool.ts"
 const defaultTimeoutMs = 120_000
 const maxTimeoutMs = 600_000
 
-const BashInput = Schema.Struct({
+const BashInput = () => Schema.Struct({
   command: Schema.NonEmptyString.annotations({ description: "The command line, run by bash." }),
   timeout_ms: Schema.optional(
     Schema.Int.pipe(Schema.between(1, maxTimeoutMs)).annotations({
@@ -39,7 +39,7 @@ const BashInput = Schema.Struct({
   )
 })
 
-const JobInput = Schema.Struct({
+const JobInput = () => Schema.Struct({
   id: Schema.NonEmptyString.annotations({ description: "Id of the job, as bash returned it." })
 })
 

@@ -25,7 +25,8 @@ import { type NativeTool, type PreparedCall, ToolFailure } from "./Tool.ts"
 export interface ToolSpec<A, I> {
   readonly name: string
   readonly description: string
-  readonly input: Schema.Schema<A, I>
+  /** Or what makes it: a program that starts has no use for the schemas of tools that nobody calls. */
+  readonly input: Schema.Schema<A, I> | (() => Schema.Schema<A, I>)
   readonly kind: ToolKind
   readonly read_only: boolean
   /** Resolves what the call touches, without side effects; `run` of the result acts on exactly that. */
@@ -40,6 +41,9 @@ const builtSchema = (name: string): JsonObject | undefined =>
     ? __HANZO_INPUT_SCHEMAS__[name]
     : undefined
 
+/** A schema is a class, so that it may be a function too. */
+const isLate = <A, I>(input: ToolSpec<A, I>["input"]): input is () => Schema.Schema<A, I> => !("ast" in input)
+
 /**
  * A tool from its parts. The schema is compiled on first use, not at load.
  *
@@ -47,12 +51,13 @@ const builtSchema = (name: string): JsonObject | undefined =>
  * @category constructors
  */
 export const defineTool = <A, I>(spec: ToolSpec<A, I>): NativeTool => {
+  const input = (): Schema.Schema<A, I> => isLate(spec.input) ? spec.input() : spec.input
   let schema: JsonObject | undefined
   const definition: ToolDef = {
     name: spec.name,
     description: spec.description,
     get input_schema() {
-      return schema ??= builtSchema(spec.name) ?? jsonSchemaOf(spec.input)
+      return schema ??= builtSchema(spec.name) ?? jsonSchemaOf(input())
     }
   }
   let decoder: Decoder<A> | undefined
@@ -60,9 +65,9 @@ export const defineTool = <A, I>(spec: ToolSpec<A, I>): NativeTool => {
     definition,
     kind: spec.kind,
     read_only: spec.read_only,
-    prepare: (input) =>
+    prepare: (given) =>
       Effect.suspend(() => {
-        const decoded = (decoder ??= inputDecoder(spec.name, spec.input))(input)
+        const decoded = (decoder ??= inputDecoder(spec.name, input()))(given)
         return Either.isRight(decoded)
           ? spec.prepare(decoded.right)
           : Effect.fail(new ToolFailure({ message: decoded.left }))

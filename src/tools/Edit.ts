@@ -16,7 +16,7 @@ import { FileState } from "./FileState.ts"
 import { Paths } from "./Paths.ts"
 import { ToolFailure } from "./Tool.ts"
 
-const Input = Schema.Struct({
+const Input = () => Schema.Struct({
   path: Schema.String.annotations({ description: "File to change." }),
   old_string: Schema.String.annotations({
     description: "The text to replace, exactly as it is in the file (without the line numbers of read)."

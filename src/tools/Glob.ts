@@ -35,7 +35,7 @@ export const splitGlob = (pattern: string): { readonly base: string; readonly re
   return { base: leads ? (absolute && base === "" ? "/" : base) : "", rest: rest.join("/") }
 }
 
-const Input = Schema.Struct({
+const Input = () => Schema.Struct({
   pattern: Schema.String.annotations({
     description:
       "Glob below the directory: ** crosses directories, * and ? do not, {a,b} is either. Example: src/**/*.ts"

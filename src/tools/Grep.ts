@@ -8,6 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import { once } from "../domain/Once.ts"
 import { success } from "../domain/ToolExecutor.ts"
 import { childEnvironment } from "../platform/ChildEnvironment.ts"
 import { Environment } from "../platform/Environment.ts"
@@ -76,17 +77,18 @@ const searchable = (bytes: Uint8Array): ReadonlyArray<Line> | undefined => {
   return lines
 }
 
-const Input = Schema.Struct({
-  pattern: Schema.String.annotations({
-    description: "Regular expression (ripgrep syntax), matched within one line. (?i) in front ignores case."
-  }),
-  path: Schema.optional(
-    Schema.String.annotations({ description: "File or directory to search. Default: the working directory." })
-  ),
-  glob: Schema.optional(
-    Schema.String.annotations({ description: "Only files that match, at any depth: *.ts, {a,b}.json, !*.test.ts" })
-  )
-})
+const Input = () =>
+  Schema.Struct({
+    pattern: Schema.String.annotations({
+      description: "Regular expression (ripgrep syntax), matched within one line. (?i) in front ignores case."
+    }),
+    path: Schema.optional(
+      Schema.String.annotations({ description: "File or directory to search. Default: the working directory." })
+    ),
+    glob: Schema.optional(
+      Schema.String.annotations({ description: "Only files that match, at any depth: *.ts, {a,b}.json, !*.test.ts" })
+    )
+  })
 
 const make = (engine: "auto" | "javascript") =>
   Effect.gen(function*() {
@@ -94,7 +96,7 @@ const make = (engine: "auto" | "javascript") =>
     const files = yield* Files
     const spawner = yield* Spawner
     const environment = yield* Environment
-    const env = childEnvironment(environment.vars)
+    const env = once(() => childEnvironment(environment.vars))
 
     /** null = there is no ripgrep. */
     const withRipgrep = (search: Search): Effect.Effect<Found | null, ToolFailure> =>
@@ -121,7 +123,7 @@ const make = (engine: "auto" | "javascript") =>
             search.file === undefined ? "." : `./${search.file}`
           ],
           cwd: search.directory,
-          env,
+          env: env(),
           timeout: deadline,
           max_bytes: max_output
         })

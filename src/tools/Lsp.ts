@@ -27,34 +27,35 @@ export const actions = [
   "code_action"
 ] as const
 
-const Input = Schema.Struct({
-  action: Schema.Literal(...actions).annotations({
-    description:
-      "definition, implementation, references, hover, calls (who calls it, and whom it calls) and rename are " +
-      "about the symbol at line and character; symbols and diagnostics about a file, or with a directory about the " +
-      "project; code_action lists the server's fixes for a line, or applies one."
-  }),
-  path: Schema.String.annotations({ description: "File, or a directory for symbols and diagnostics." }),
-  line: Schema.optional(
-    Schema.Int.pipe(Schema.positive()).annotations({ description: "Counting from 1, as read shows." })
-  ),
-  character: Schema.optional(
-    Schema.Int.pipe(Schema.positive()).annotations({
+const Input = () =>
+  Schema.Struct({
+    action: Schema.Literal(...actions).annotations({
       description:
-        "Column, counting from 1. Absent: the symbol that the line declares, else the first word of the line."
-    })
-  ),
-  new_name: Schema.optional(
-    Schema.String.annotations({
-      description:
-        "rename: the new name. symbols of a directory: a part of their names. code_action: the title of the " +
-        "fix to apply; absent = they are listed."
-    })
-  )
-})
+        "definition, implementation, references, hover, calls (who calls it, and whom it calls) and rename are " +
+        "about the symbol at line and character; symbols and diagnostics about a file, or with a directory about the " +
+        "project; code_action lists the server's fixes for a line, or applies one."
+    }),
+    path: Schema.String.annotations({ description: "File, or a directory for symbols and diagnostics." }),
+    line: Schema.optional(
+      Schema.Int.pipe(Schema.positive()).annotations({ description: "Counting from 1, as read shows." })
+    ),
+    character: Schema.optional(
+      Schema.Int.pipe(Schema.positive()).annotations({
+        description:
+          "Column, counting from 1. Absent: the symbol that the line declares, else the first word of the line."
+      })
+    ),
+    new_name: Schema.optional(
+      Schema.String.annotations({
+        description:
+          "rename: the new name. symbols of a directory: a part of their names. code_action: the title of the " +
+          "fix to apply; absent = they are listed."
+      })
+    )
+  })
 
 /** @since 0.1.0 @category models */
-export type LspInput = typeof Input.Type
+export type LspInput = ReturnType<typeof Input>["Type"]
 
 /** @since 0.1.0 @category constructors */
 export const makeLspTool: Effect.Effect<NativeTool, never, Lsp | Paths | Changes | FileState | Workspace> = Effect.gen(

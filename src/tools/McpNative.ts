@@ -15,7 +15,7 @@ export const nativeTools = (bridge: Effect.Effect<Bridge>): ReadonlyArray<Native
     name: "mcp_search",
     description:
       "Finds tools of MCP servers by what they do; there are too many to list. Those that are found can be called from then on.",
-    input: Schema.Struct({
+    input: () => Schema.Struct({
       query: Schema.NonEmptyString.annotations({
         description: "Words for what the tool should do, or a part of its name."
       })
@@ -32,7 +32,7 @@ export const nativeTools = (bridge: Effect.Effect<Bridge>): ReadonlyArray<Native
   defineTool({
     name: "mcp_resources",
     description: "Lists the resources of MCP servers: what can be read with mcp_read.",
-    input: Schema.Struct({
+    input: () => Schema.Struct({
       server: Schema.optional(Schema.String.annotations({ description: "Only of this server." }))
     }),
     kind: "read",
@@ -47,7 +47,7 @@ export const nativeTools = (bridge: Effect.Effect<Bridge>): ReadonlyArray<Native
   defineTool({
     name: "mcp_read",
     description: "Reads a resource of an MCP server.",
-    input: Schema.Struct({
+    input: () => Schema.Struct({
       uri: Schema.NonEmptyString.annotations({
         description: "As mcp_resources lists it: SERVER:URI, or the URI alone."
       })

@@ -75,7 +75,7 @@ const remarks = (file: TextFile): string => {
   return said.length === 0 ? "" : `[${said.join(", ")}]`
 }
 
-const Input = Schema.Struct({
+const Input = () => Schema.Struct({
   path: Schema.String.annotations({ description: "File to read; relative to the working directory, absolute or ~." }),
   offset: Schema.optional(
     Schema.Int.pipe(Schema.nonNegative()).annotations({ description: "First line, counting from 1. Default 1." })

@@ -11,11 +11,12 @@ import * as Layers from "../domain/Layers.ts"
 import { success } from "../domain/ToolExecutor.ts"
 import { defineTool } from "./Define.ts"
 
-const TodoItem = Schema.Struct({
-  content: Schema.NonEmptyString.annotations({ description: "What is to be done, in one line." }),
-  status: Schema.Literal("pending", "in_progress", "completed")
-})
-type TodoItem = typeof TodoItem.Type
+const TodoItem = () =>
+  Schema.Struct({
+    content: Schema.NonEmptyString.annotations({ description: "What is to be done, in one line." }),
+    status: Schema.Literal("pending", "in_progress", "completed")
+  })
+type TodoItem = ReturnType<typeof TodoItem>["Type"]
 
 /** @since 0.1.0 @category models */
 export interface TodosService {
@@ -57,9 +58,10 @@ export const makeTodoTool = Effect.map(Todos, (todos) =>
     description:
       "Keeps the task list of this session; every call gives the whole list anew. Use it for work of three or more steps: " +
       "one item in_progress at a time, completed as soon as it is done.",
-    input: Schema.Struct({
-      items: Schema.Array(TodoItem).annotations({ description: "The whole list, in order." })
-    }),
+    input: () =>
+      Schema.Struct({
+        items: Schema.Array(TodoItem()).annotations({ description: "The whole list, in order." })
+      }),
     kind: "read",
     read_only: true,
     prepare: ({ items }) =>

@@ -13,7 +13,7 @@ import { FileState } from "./FileState.ts"
 import { Paths } from "./Paths.ts"
 import { ToolFailure } from "./Tool.ts"
 
-const Input = Schema.Struct({
+const Input = () => Schema.Struct({
   path: Schema.String.annotations({ description: "File to write; missing directories are made." }),
   content: Schema.String.annotations({ description: "The whole content of the file, exactly as it is to be." })
 })

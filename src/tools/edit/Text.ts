@@ -189,7 +189,7 @@ export const encode = (file: TextFile): Uint8Array | undefined => {
   const { text } = file
   switch (file.encoding) {
     case "utf-8":
-      return !/\p{Surrogate}/u.test(text) ?
+      return text.isWellFormed() ?
         new TextEncoder().encode(file.bom ? "\uFEFF" + text : text)
         : undefined
     case "latin1": {
