@@ -180,25 +180,25 @@ export const fromJson = (value: unknown): JsonRpcItem => {
   const method = own(value, "method")
   const version = own(value, "jsonrpc")
   const answer = method === undefined && (Object.hasOwn(value, "result") || Object.hasOwn(value, "error"))
-  const refuse = invalid("not_a_message", known, answer)
-  if (version !== undefined && version !== "2.0") return refuse
+  const refuse = (): JsonRpcInvalid => invalid("not_a_message", known, answer)
+  if (version !== undefined && version !== "2.0") return refuse()
   if (typeof method === "string") {
     const given = own(value, "params")
     const params = asParams(given)
-    if (params === undefined && given !== undefined && given !== null) return refuse
+    if (params === undefined && given !== undefined && given !== null) return refuse()
     const rest = params === undefined ? { method } : { method, params }
     if (id === undefined) return { jsonrpc: "2.0", ...rest }
-    return known === null ? refuse : { jsonrpc: "2.0", id: known, ...rest }
+    return known === null ? refuse() : { jsonrpc: "2.0", id: known, ...rest }
   }
-  if (!answer) return refuse
+  if (!answer) return refuse()
   const failure = own(value, "error")
   // Some peers send both, one of them null.
   if (failure !== undefined && failure !== null) {
     const error = readError(failure)
-    if (error === undefined || (known === null && id !== undefined && id !== null)) return refuse
+    if (error === undefined || (known === null && id !== undefined && id !== null)) return refuse()
     return { jsonrpc: "2.0", id: known, error }
   }
-  if (known === null || !Object.hasOwn(value, "result")) return refuse
+  if (known === null || !Object.hasOwn(value, "result")) return refuse()
   return { jsonrpc: "2.0", id: known, result: value["result"] }
 }
 
@@ -211,7 +211,8 @@ export const parse = (text: string): JsonRpcParsed => {
   } catch {
     return one(invalid("not_json"))
   }
-  if (isDeeper(text, maxDepth)) {
+  // A text too short to be deep is not looked through.
+  if (text.length > 2 * maxDepth && isDeeper(text, maxDepth)) {
     const item = fromJson(value)
     const id = "id" in item ? item.id : null
     return one(invalid("too_deep", id, isInvalid(item) ? item.answer : isResponse(item)))

@@ -14,7 +14,10 @@ const encoder = new TextEncoder()
 const nothing: Framed = { texts: [], fault: null }
 
 /** The text with its line end; it must hold none itself (JSON text never does). @since 0.1.0 @category encoding */
-export const encode = (text: string): Uint8Array => encoder.encode(`${text}\n`)
+export const line = (text: string): string => `${text}\n`
+
+/** {@link line} as bytes. @since 0.1.0 @category encoding */
+export const encode = (text: string): Uint8Array => encoder.encode(line(text))
 
 /** @since 0.1.0 @category constructors */
 export const make = (options: FramingOptions = {}): Framing => {

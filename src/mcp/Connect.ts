@@ -123,14 +123,16 @@ const build = (session: Session, agreed: Agreed): Effect.Effect<McpConnection, n
     ): Effect.Effect<unknown, McpError> =>
       Effect.suspend(() => {
         const met = generation
-        const once = Effect.mapError(session.send(peer, method, params, ask), (error) =>
-          session.toMcpError(error, ask.limit))
-        return Effect.catchAll(once, (error) =>
-          error.reason === "session_expired" && era === "legacy"
-            ? Effect.zipRight(renew(met), once)
+        const send = session.send(peer, method, params, ask)
+        return Effect.catchAll(send, (first) => {
+          const error = session.toMcpError(first, ask.limit)
+          const again = Effect.mapError(send, (second) => session.toMcpError(second, ask.limit))
+          return error.reason === "session_expired" && era === "legacy"
+            ? Effect.zipRight(renew(met), again)
             : error.reason === "stream_lost" && era === "modern" && repeatable
-            ? once
-            : Effect.fail(error))
+            ? again
+            : Effect.fail(error)
+        })
       })
 
     /** What a modern server needs before it can go on, asked one after the other. */
@@ -156,34 +158,46 @@ const build = (session: Session, agreed: Agreed): Effect.Effect<McpConnection, n
       method: string,
       params: JsonRpcObject,
       ask: Ask,
-      repeatable: boolean
-    ): Effect.Effect<unknown, McpError> =>
+      repeatable: boolean,
+      extra: JsonRpcObject = {},
+      round = 0
+    ): Effect.Effect<unknown, McpError> => {
+      const one = request(method, round === 0 ? params : { ...params, ...extra }, ask, repeatable)
+      return era === "legacy" ? one : Effect.flatMap(one, (result) => {
+        const type = isJsonObject(result) ? own(result, "resultType") : undefined
+        return !isJsonObject(result) || type === undefined || type === "complete"
+          ? Effect.succeed(result)
+          : Effect.flatMap(
+            nextRound(method, result, type, ask, round),
+            (more) => complete(method, params, ask, repeatable, more, round + 1)
+          )
+      })
+    }
+
+    /** What the next round of a request says beside its parameters. */
+    const nextRound = (
+      method: string,
+      result: JsonRpcObject,
+      type: unknown,
+      ask: Ask,
+      round: number
+    ): Effect.Effect<JsonRpcObject, McpError> =>
       Effect.gen(function*() {
-        let extra: JsonRpcObject = {}
-        for (let round = 0;; round++) {
-          const result = yield* request(method, { ...params, ...extra }, ask, repeatable)
-          if (era === "legacy" || !isJsonObject(result)) return result
-          const type = own(result, "resultType")
-          if (type === undefined || type === "complete") return result
-          if (type !== "input_required") {
-            return yield* session.error("protocol", `${method} gave a result of unknown type ${Wire.shown(type)}`)
-          }
-          if (round === maxInputRounds) {
-            return yield* session.error(
-              "too_many_rounds",
-              `${method} asked for input more than ${maxInputRounds} times`
-            )
-          }
-          const asked = Wire.object(result, "inputRequests")
-          const state = own(result, "requestState")
-          if (asked === undefined && state === undefined) {
-            return yield* session.error("protocol", `${method} asks for input without saying which`)
-          }
-          const responses = asked === undefined ? {} : yield* gather(asked, ask.call ?? null)
-          extra = {
-            ...(asked === undefined ? {} : { inputResponses: responses }),
-            ...(state === undefined ? {} : { requestState: state })
-          }
+        if (type !== "input_required") {
+          return yield* session.error("protocol", `${method} gave a result of unknown type ${Wire.shown(type)}`)
+        }
+        if (round === maxInputRounds) {
+          return yield* session.error("too_many_rounds", `${method} asked for input more than ${maxInputRounds} times`)
+        }
+        const asked = Wire.object(result, "inputRequests")
+        const state = own(result, "requestState")
+        if (asked === undefined && state === undefined) {
+          return yield* session.error("protocol", `${method} asks for input without saying which`)
+        }
+        const responses = asked === undefined ? {} : yield* gather(asked, ask.call ?? null)
+        return {
+          ...(asked === undefined ? {} : { inputResponses: responses }),
+          ...(state === undefined ? {} : { requestState: state })
         }
       })
 
@@ -218,7 +232,7 @@ const build = (session: Session, agreed: Agreed): Effect.Effect<McpConnection, n
       args: JsonRpcObject,
       given: McpCallOptions = {}
     ): Effect.Effect<McpCallResult, McpError> =>
-      Effect.gen(function*() {
+      Effect.suspend(() => {
         const tool = given.tool ?? session.tools.get(name)
         const call: McpCallInFlight = { tool: name, token: given.token ?? null }
         const ask: Ask = {
@@ -232,16 +246,22 @@ const build = (session: Session, agreed: Agreed): Effect.Effect<McpConnection, n
         }
         const params = { name, arguments: args }
         const asTask = era === "legacy" && tool?.task === "required" && has("tasks", "requests", "tools", "call")
-        const result = yield* Effect.catchIf(
+        return Effect.matchEffect(
           asTask
             ? Tasks.run(session, request, scope, params, ask)
             : complete("tools/call", params, ask, given.read_only === true),
-          (error) => error.reason === "rpc",
-          (error) => visitFirst(error, call)
+          {
+            onFailure: (error) => error.reason === "rpc" ? visitFirst(error, call) : Effect.fail(error),
+            onSuccess: (result) => {
+              const found = Wire.readCallResult(result)
+              if ("why" in found) return read("tools/call", found)
+              return tool?.output_schema === undefined ? Effect.succeed(found.ok) : Effect.map(
+                OutputSchema.problem(session.server, tool, found.ok),
+                (schema_problem): McpCallResult => ({ ...found.ok, schema_problem })
+              )
+            }
+          }
         )
-        const found = yield* read("tools/call", Wire.readCallResult(result))
-        const schema_problem = tool === undefined ? null : yield* OutputSchema.problem(session.server, tool, found)
-        return { ...found, schema_problem }
       })
 
     const subscriptions = yield* Subscriptions.make(session, link, capabilities, scope)

@@ -361,6 +361,9 @@ export class Server {
     }))
   }
 
+  /** Its tools are known to have changed since they were read. */
+  readonly isStale = (): boolean => this.#stale && this.#connection !== null
+
   /** Tools that are known to have changed are read again first; the old ones stay if that fails (1.10). */
   readonly refreshed: Effect.Effect<void> = Effect.suspend(() =>
     this.#stale && this.#connection !== null ? this.#refresh(this.#connection) : Effect.void

@@ -199,11 +199,14 @@ export class Session {
           if (call !== undefined) this.#calls.set(id, call)
           if (onProgress !== undefined) this.#progress.set(String(id), onProgress)
           ask.onId?.(id)
+        },
+        onEnd: () => {
+          if (call !== undefined) this.#calls.delete(own_id)
+          if (onProgress !== undefined && this.#progress.get(String(own_id)) === onProgress) {
+            this.#progress.delete(String(own_id))
+          }
         }
-      }).pipe(Effect.ensuring(Effect.sync(() => {
-        this.#calls.delete(own_id)
-        if (this.#progress.get(String(own_id)) === onProgress) this.#progress.delete(String(own_id))
-      })))
+      })
     })
 
   /** A task goes on after its first answer: its progress and its questions still belong to the call. */

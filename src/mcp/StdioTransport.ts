@@ -8,7 +8,6 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -19,6 +18,7 @@ import * as TerminalText from "../codec/TerminalText.ts"
 import type { AppendLogService } from "../platform/AppendLog.ts"
 import { childEnvironment, knownSecrets } from "../platform/ChildEnvironment.ts"
 import type { ExitStatus, ProcessError, ProcessesService, RunningProcess } from "../platform/Processes.ts"
+import * as PipeWriter from "../rpc/PipeWriter.ts"
 import * as StreamDuplex from "../rpc/StreamDuplex.ts"
 import { connect } from "./Connect.ts"
 import type { ConnectOptions, McpConnection } from "./Connection.ts"
@@ -147,27 +147,13 @@ const open = (
       scope
     )
 
-    // One message at a time, held until the pipe has it even if its sender gives up: a server that reads no more
-    // costs the memory of one message, not of all that was meant for it.
-    const turn = yield* Effect.makeSemaphore(1)
-    const write = (bytes: Uint8Array): Effect.Effect<void, McpError> =>
-      Effect.uninterruptibleMask((restore) =>
-        restore(turn.take(1)).pipe(
-          Effect.zipRight(Effect.forkIn(
-            Effect.ensuring(Effect.interruptible(running.write(bytes)), turn.release(1)),
-            scope
-          )),
-          Effect.flatMap((fiber) => restore(Fiber.join(fiber))),
-          Effect.mapError(() =>
-            new McpError({
-              reason: "closed",
-              server,
-              sent: false,
-              message: `the MCP server ${server} no longer reads its stdin`
-            })
-          )
-        )
-      )
+    const writer = PipeWriter.make(running.post, () =>
+      new McpError({
+        reason: "closed",
+        server,
+        sent: false,
+        message: `the MCP server ${server} no longer reads its stdin`
+      }))
 
     const max = definition.max_message_bytes ?? defaultMaxMessageBytes
     let noisy = false
@@ -188,11 +174,13 @@ const open = (
       })
     })
 
-    const duplex = StreamDuplex.make<McpError>({
+    const duplex = StreamDuplex.make<McpError, string>({
       incoming: running.stdout,
-      write,
+      ...(running.arrivals === undefined ? {} : { arrivals: running.arrivals }),
+      write: writer.write,
+      post: writer.post,
       framing: LineFraming.make({ max_message_bytes: max }),
-      encode: LineFraming.encode,
+      encode: LineFraming.line,
       onFault: (fault) =>
         Effect.as(
           stopSoon,

@@ -157,16 +157,14 @@ export const readPrompt = (value: unknown): Read<McpPrompt> => {
   }
 }
 
+const isContent = (value: unknown): value is McpContent => isJsonObject(value) && text(value, "type") !== undefined
+
 /** @since 0.1.0 @category decoding */
-export const readContent = (value: unknown): McpContent | null => {
-  if (!isJsonObject(value)) return null
-  const type = text(value, "type")
-  return type === undefined ? null : { ...value, type }
-}
+export const readContent = (value: unknown): McpContent | null => isContent(value) ? value : null
 
 /** One block or several; anything else is left out. @since 0.1.0 @category decoding */
 export const readContents = (value: unknown): ReadonlyArray<McpContent> =>
-  (Array.isArray(value) ? value : [value]).flatMap((block) => readContent(block) ?? [])
+  (Array.isArray(value) ? value : [value]).filter(isContent)
 
 /** `schema_problem` is the caller's to find. @since 0.1.0 @category decoding */
 export const readCallResult = (value: unknown): Read<McpCallResult> => {

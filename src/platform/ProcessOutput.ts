@@ -116,6 +116,13 @@ export const makeProcessOutput = (
     take: (fds) => {
       if (!answered(fds)) return undefined
       const mine = of(fds)
+      const [only] = mine
+      if (only !== undefined && mine.length === 1) {
+        const taken = only.chunks.splice(0)
+        only.size = 0
+        if (!only.ended) only.stream.resume()
+        return taken.map(({ bytes }) => ({ fd: only.fd, bytes }))
+      }
       const all = mine.flatMap((pipe) => pipe.chunks.map(({ bytes, seq }) => ({ fd: pipe.fd, bytes, seq })))
       for (const pipe of mine) {
         pipe.chunks.length = 0

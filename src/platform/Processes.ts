@@ -104,6 +104,18 @@ export interface RunningProcess {
   readonly stop: Effect.Effect<ExitStatus>
   /** With `stdin: "pipe"`: returns when the bytes are on their way. Fails with `closed` when nobody reads them. */
   readonly write: (bytes: Uint8Array) => Effect.Effect<void, ProcessError>
+  /** `write` of a text, without a fiber: calls back later, once; false = nobody reads it. */
+  readonly post: (text: string, done: (ok: boolean) => void) => void
+  /**
+   * `stdout` without a fiber for every read, for one reader, until the scope closes: `ready` is called once, with what has
+   * come; nothing = the end. It may be called before that returns. The returned function takes the request back. Absent =
+   * there is no such way.
+   */
+  readonly arrivals?: Effect.Effect<
+    (ready: (pieces: ReadonlyArray<Uint8Array>) => void) => () => void,
+    never,
+    Scope.Scope
+  >
   /** With `stdin: "pipe"`: closes the child's input. */
   readonly endInput: Effect.Effect<void>
 }
@@ -340,6 +352,11 @@ const spawn = (input: SpawnInput): Effect.Effect<RunningProcess, ProcessError, S
     // Registered last, so that it runs first: the reaper must live until the child is gone.
     yield* Effect.addFinalizer(() => stop)
 
+    const reading = (fds: ReadonlyArray<Descriptor>) =>
+      Effect.acquireRelease(
+        Effect.sync(() => output.open(fds)),
+        () => Effect.sync(() => output.release(fds))
+      )
     const streamOf = (fds: ReadonlyArray<Descriptor>): Stream.Stream<OutputChunk> => {
       const pull: Effect.Effect<Chunk.Chunk<OutputChunk>, Option.Option<never>> = Effect.async((resume) => {
         const cancel = output.wait(fds, () => {
@@ -348,17 +365,15 @@ const spawn = (input: SpawnInput): Effect.Effect<RunningProcess, ProcessError, S
         })
         return Effect.sync(cancel)
       })
-      return Stream.unwrapScoped(Effect.as(
-        Effect.acquireRelease(
-          Effect.sync(() => output.open(fds)),
-          () => Effect.sync(() => output.release(fds))
-        ),
-        Stream.repeatEffectChunkOption(pull)
-      ))
+      return Stream.unwrapScoped(Effect.as(reading(fds), Stream.repeatEffectChunkOption(pull)))
     }
     const bytesOf = (fd: Descriptor): Stream.Stream<Uint8Array> =>
       Stream.mapChunks(streamOf([fd]), (chunks) => Chunk.map(chunks, (chunk) => chunk.bytes))
 
+    const put = (data: Uint8Array | string, done: (ok: boolean) => void): void => {
+      if (child.stdin === null || !child.stdin.writable) process.nextTick(done, false)
+      else child.stdin.write(data, (cause) => done(cause === undefined || cause === null))
+    }
     const notOpen = new ProcessError({
       reason: "closed",
       program: input.argv[0],
@@ -373,9 +388,13 @@ const spawn = (input: SpawnInput): Effect.Effect<RunningProcess, ProcessError, S
       stop,
       write: (bytes) =>
         Effect.async<void, ProcessError>((resume) => {
-          if (child.stdin === null || !child.stdin.writable) return resume(Effect.fail(notOpen))
-          child.stdin.write(bytes, (cause) => resume(cause ? Effect.fail(notOpen) : Effect.void))
+          put(bytes, (ok) => resume(ok ? Effect.void : Effect.fail(notOpen)))
         }),
+      post: put,
+      arrivals: Effect.as(
+        reading([1]),
+        (ready) => output.wait([1], () => ready((output.take([1]) ?? []).map(({ bytes }) => bytes)))
+      ),
       endInput: Effect.sync(() => void child.stdin?.end())
     }
   }))

@@ -38,4 +38,14 @@ export interface JsonRpcDuplex<E, C = undefined> {
    * lags. The end is the end of the connection; a failure says why it ended.
    */
   readonly incoming: Stream.Stream<Inbound, E>
+  /**
+   * `incoming`, with a way past it: a message that comes while nothing waits for the reader is shown to `first`, in the
+   * order of the wire, and is left out of the stream if `first` takes it. No fiber runs for what is taken.
+   */
+  readonly listen?: (first: (inbound: Inbound) => boolean) => Stream.Stream<Inbound, E>
+  /**
+   * `send` without a fiber, on one shared channel that has nothing else to write at the moment: false = not taken, send it.
+   * `failed` is called, later, if the message does not get on its way after all.
+   */
+  readonly post?: (message: JsonRpcMessage, failed: (error: E) => void) => boolean
 }

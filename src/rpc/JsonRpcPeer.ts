@@ -109,6 +109,8 @@ export interface RequestOptions<C> {
   readonly context?: C | undefined
   /** Called with the id before the request is sent. */
   readonly onId?: (id: number) => void
+  /** Called once, when the request is over in any way, before its outcome is seen. */
+  readonly onEnd?: () => void
 }
 
 /** @since 0.1.0 @category models */

@@ -22,7 +22,7 @@ import {
   type JsonRpcPeerOptions,
   type RequestOptions
 } from "./JsonRpcPeer.ts"
-import { Deadlines, Pending, type PendingRequest } from "./Pending.ts"
+import { Deadlines, outcomeOf, Pending, type PendingRequest } from "./Pending.ts"
 
 const defaultMaxInbound = 256
 /** Of each kind; a peer that errs a thousand times a second does not fill the log. */
@@ -61,7 +61,7 @@ export const make = <E, C = undefined>(
     const clock = yield* Effect.clock
     const closed = yield* Deferred.make<E | null>()
     const pending = new Pending<E>(() => clock.unsafeCurrentTimeMillis())
-    const deadlines = new Deadlines<E>()
+    const deadlines = new Deadlines<E>(pending)
     const inbound = new Map<string, Work>()
     const maxInbound = options.max_inbound ?? defaultMaxInbound
     const warned = new Map<string, number>()
@@ -164,6 +164,9 @@ export const make = <E, C = undefined>(
       })
     }
 
+    const remote = (method: string, { code, data, message }: JsonRpc.JsonRpcErrorObject): JsonRpcError =>
+      new JsonRpcError({ reason: "remote", method, message, code, ...(data === undefined ? {} : { data }) })
+
     const settle = (
       id: JsonRpc.JsonRpcId,
       outcome: (request: PendingRequest<E>) => Effect.Effect<unknown, JsonRpcError>
@@ -175,8 +178,7 @@ export const make = <E, C = undefined>(
             ? Effect.logDebug(`${options.name}: an answer to ${JSON.stringify(id)}, which is over; dropped`)
             : warn("unknown", `an answer to ${JSON.stringify(id)}, which nobody asked; dropped`)
         }
-        pending.close(claim.request)
-        Deferred.unsafeDone(claim.request.answer, outcome(claim.request))
+        pending.settle(claim.request, outcome(claim.request))
         return claim.spelled
           ? warn("spelled", `answers carry the id as a string, ${JSON.stringify(id)}; taken all the same`, 1)
           : Effect.void
@@ -216,22 +218,25 @@ export const make = <E, C = undefined>(
         return handlers.onStrayError?.(error) ??
           warn("stray", `an error that names no request: ${error.code} ${error.message}`)
       }
-      return settle(id, ({ method }) =>
-        Effect.fail(
-          new JsonRpcError({
-            reason: "remote",
-            method,
-            message: error.message,
-            code: error.code,
-            ...(error.data === undefined ? {} : { data: error.data })
-          })
-        ))
+      return settle(id, ({ method }) => Effect.fail(remote(method, error)))
+    }
+
+    /** An answer to a request that waits for it needs no fiber; everything else goes through `take`. */
+    const first = ({ item }: Inbound): boolean => {
+      if (JsonRpc.isInvalid(item) || "method" in item || typeof item.id !== "number") return false
+      const found = pending.find(item.id)
+      if (found === undefined) return false
+      pending.settle(
+        found,
+        JsonRpc.isFailure(item) ? Effect.fail(remote(found.method, item.error)) : Effect.succeed(item.result)
+      )
+      return true
     }
 
     const takeChunk = (chunk: Chunk.Chunk<Inbound>): Effect.Effect<void> =>
       Effect.forEach(chunk, take, { discard: true })
 
-    const reader = Stream.runForEachChunk(duplex.incoming, takeChunk).pipe(
+    const reader = Stream.runForEachChunk(duplex.listen?.(first) ?? duplex.incoming, takeChunk).pipe(
       Effect.matchCauseEffect({
         onSuccess: () => end(null),
         onFailure: (cause) => {
@@ -265,8 +270,38 @@ export const make = <E, C = undefined>(
         )
       })
 
+    /** In a fiber of its own: on some duplexes it lasts as long as the exchange. */
+    const exchange = (
+      entry: PendingRequest<E>,
+      message: JsonRpc.JsonRpcMessage,
+      context: C | undefined,
+      restore: <A, X>(effect: Effect.Effect<A, X>) => Effect.Effect<A, X>
+    ) =>
+      Effect.flatMap(
+        Effect.fork(Effect.catchAllCause(Effect.interruptible(send(message, context)), (cause) =>
+          Effect.sync(() => pending.settle(entry, Effect.failCause(cause))))),
+        (sending) =>
+          Effect.ensuring(
+            restore(outcomeOf(entry)),
+            Effect.suspend(() =>
+              sending.unsafePoll() === null ? Fiber.interrupt(sending) : Effect.void
+            )
+          )
+      )
+
+    /** Whether, and why, the other side is to be told that a request is over. */
+    const givenUp = (cause: Cause.Cause<JsonRpcError | E>): GivenUp["why"] | null => {
+      const failure = Cause.failureOption(cause)
+      if (failure._tag === "None") return Cause.isInterrupted(cause) ? "interrupted" : null
+      const { value } = failure
+      return value instanceof JsonRpcError && (value.reason === "timeout" || value.reason === "max_timeout")
+        ? "timeout"
+        : null
+    }
+
     const request: JsonRpcPeer<E, C>["request"] = (method, params, given: RequestOptions<C> = {}) =>
-      Effect.suspend(() => {
+      // Uninterruptible but for the waiting: what was begun is always ended.
+      Effect.uninterruptibleMask((restore) => {
         if (ended !== null) return Effect.fail(closedError(method, ended.error))
         const entry = pending.open(method)
         given.onId?.(entry.id)
@@ -274,33 +309,27 @@ export const make = <E, C = undefined>(
         if (given.timeout !== undefined || given.max_timeout !== undefined) {
           deadlines.add(entry, { timeout: millis(given.timeout), max_timeout: millis(given.max_timeout) })
         }
-        // In a fiber of its own: on some duplexes it lasts as long as the exchange.
-        const exchange = Effect.flatMap(
-          Effect.fork(Effect.catchAllCause(Effect.interruptible(send(message, given.context)), (cause) =>
-            Effect.sync(() => Deferred.unsafeDone(entry.answer, Effect.failCause(cause))))),
-          (sending) =>
-            Effect.ensuring(
-              Deferred.await(entry.answer),
-              Effect.suspend(() =>
-                sending.unsafePoll() === null ? Fiber.interrupt(sending) : Effect.void
-              )
-            )
-        )
-        return Effect.onExit(exchange, (exit) => {
+        const posted = duplex.post?.(message, (error) => pending.settle(entry, Effect.fail(error))) === true
+        const over = (): void => {
           pending.close(entry)
           deadlines.delete(entry)
-          if (Exit.isSuccess(exit) || given.cancellable === false) {
-            return Effect.void
+          given.onEnd?.()
+        }
+        return Effect.matchCauseEffect(
+          posted ? restore(outcomeOf(entry)) : exchange(entry, message, given.context, restore),
+          {
+            onSuccess: (value) => {
+              over()
+              return Effect.succeed(value)
+            },
+            onFailure: (cause) => {
+              over()
+              const why = given.cancellable === false ? null : givenUp(cause)
+              const failed = Effect.failCause(cause)
+              return why === null ? failed : Effect.zipRight(giveUp({ id: entry.id, method, why }), failed)
+            }
           }
-          const failure = Cause.failureOption(exit.cause)
-          const why = failure._tag === "None"
-            ? Cause.isInterrupted(exit.cause) ? "interrupted" : null
-            : failure.value instanceof JsonRpcError &&
-                (failure.value.reason === "timeout" || failure.value.reason === "max_timeout")
-            ? "timeout"
-            : null
-          return why === null ? Effect.void : giveUp({ id: entry.id, method, why })
-        })
+        )
       })
 
     return {

@@ -4,18 +4,26 @@
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as FiberId from "effect/FiberId"
 import type { JsonRpcId } from "../codec/JsonRpc.ts"
 import { sleep } from "../domain/Backoff.ts"
 import { JsonRpcError } from "./JsonRpcPeer.ts"
+
+/** Waits for what comes of a request. @since 0.1.0 @category combinators */
+export const outcomeOf = <E>(request: PendingRequest<E>): Effect.Effect<unknown, JsonRpcError | E> =>
+  Effect.async((resume) => {
+    if (request.outcome !== null) resume(request.outcome)
+    else request.wake = resume
+  })
 
 /** Times are milliseconds of the Clock. @since 0.1.0 @category models */
 export interface PendingRequest<E> {
   readonly id: number
   readonly method: string
-  readonly answer: Deferred.Deferred<unknown, JsonRpcError | E>
+  /** What came of it, once. */
+  outcome: Effect.Effect<unknown, JsonRpcError | E> | null
+  /** Whoever waits for that. */
+  wake: ((outcome: Effect.Effect<unknown, JsonRpcError | E>) => void) | null
   /** Moves on by the time the clock was held. */
   started: number
   /** The start, the last sign of life, or the end of the last hold. */
@@ -52,7 +60,8 @@ export class Pending<E> {
     const request: PendingRequest<E> = {
       id: this.#next++,
       method,
-      answer: Deferred.unsafeMake(FiberId.none),
+      outcome: null,
+      wake: null,
       started: now,
       last: now,
       holds: 0,
@@ -60,6 +69,14 @@ export class Pending<E> {
     }
     this.#byId.set(request.id, request)
     return request
+  }
+
+  /** What came of a request, unless something has come of it before. */
+  settle(request: PendingRequest<E>, outcome: Effect.Effect<unknown, JsonRpcError | E>): void {
+    this.#byId.delete(request.id)
+    if (request.outcome !== null) return
+    request.outcome = outcome
+    request.wake?.(outcome)
   }
 
   close(request: PendingRequest<E>): void {
@@ -106,7 +123,7 @@ export class Pending<E> {
   failAll(error: (request: PendingRequest<E>) => JsonRpcError | E): void {
     const all = [...this.#byId.values()]
     this.#byId.clear()
-    for (const request of all) Deferred.unsafeDone(request.answer, Effect.fail(error(request)))
+    for (const request of all) this.settle(request, Effect.fail(error(request)))
   }
 }
 
@@ -132,7 +149,7 @@ export interface Limits {
 
 /** How long a request may still wait; with `error` it is over. Time in which the clock was held does not count. */
 const remaining = (
-  request: Omit<PendingRequest<never>, "answer">,
+  request: Omit<PendingRequest<never>, "outcome" | "wake">,
   { max_timeout, timeout }: Limits,
   now: number
 ): { readonly left: number; readonly error?: JsonRpcError } => {
@@ -154,10 +171,14 @@ const remaining = (
  */
 export class Deadlines<E> {
   readonly #limits = new Map<PendingRequest<E>, Limits>()
+  readonly #pending: Pending<E>
   #until = Infinity
   #wake: () => void = () => undefined
 
-  /** `now`: as the requests have it. */
+  constructor(pending: Pending<E>) {
+    this.#pending = pending
+  }
+
   add(request: PendingRequest<E>, limits: Limits): void {
     this.#limits.set(request, limits)
     const until = request.last + Math.min(limits.timeout, limits.max_timeout)
@@ -178,7 +199,7 @@ export class Deadlines<E> {
         if (error === undefined) next = Math.min(next, left)
         else {
           this.#limits.delete(request)
-          Deferred.unsafeDone(request.answer, Effect.fail(error))
+          this.#pending.settle(request, Effect.fail(error))
         }
       }
       this.#until = now + next

@@ -171,6 +171,11 @@ const make = (program: FakeProgram) => {
             record.stdin += decoder.decode(bytes)
             return Effect.void
           }),
+        post: (text: string, done: (ok: boolean) => void) => {
+          const open = input.stdin === "pipe" && record.exit === null
+          if (open) record.stdin += text
+          queueMicrotask(() => done(open))
+        },
         endInput: Effect.void
       }
     })
