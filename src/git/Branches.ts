@@ -1,0 +1,175 @@
+/**
+ * Branches and worktrees (reading 12, `/branch`, `/worktree`). Nothing that is made here follows another branch: a later
+ * push goes to its own.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import { fail, type GitError } from "./GitError.ts"
+import * as Names from "./Names.ts"
+import { parseWorktrees, type Worktree } from "./Porcelain.ts"
+import * as Repository from "./Repository.ts"
+
+/** `at` is in seconds since the epoch. @since 0.1.0 @category models */
+export interface Branch {
+  readonly name: string
+  readonly current: boolean
+  readonly commit: string
+  readonly subject: string
+  readonly at: number
+  /** For example `origin/main`. */
+  readonly upstream: string | null
+  /** Against the upstream, as git says it: `ahead 1, behind 2`, `gone`. */
+  readonly track: string
+}
+
+/** @since 0.1.0 @category models */
+export interface Branches {
+  /** Null = HEAD is detached. A branch without a commit is in no list yet. */
+  readonly current: string | null
+  readonly branches: ReadonlyArray<Branch>
+}
+
+const legal = (name: string): Effect.Effect<void, GitError> => {
+  const problem = Names.problemOf(name)
+  return problem === null
+    ? Effect.void
+    : fail("bad_name", `${JSON.stringify(name)} is no name for a branch: ${problem}`)
+}
+
+const format = [
+  "%(refname)",
+  "%(HEAD)",
+  "%(objectname:short)",
+  "%(committerdate:unix)",
+  "%(upstream:short)",
+  "%(upstream:track,nobracket)",
+  "%(contents:subject)"
+].join("%00")
+
+/** The latest first. @since 0.1.0 @category constructors */
+export const list = (tools: Repository.Tools): Effect.Effect<Branches, GitError> =>
+  Effect.gen(function*() {
+    const { top } = yield* Repository.find(tools)
+    const [current, refs] = yield* Effect.all([
+      tools.runner.run({ args: ["symbolic-ref", "--quiet", "HEAD"], cwd: top }),
+      tools.runner.must("git for-each-ref", {
+        args: ["for-each-ref", "--sort=-committerdate", `--format=${format}`, "refs/heads"],
+        cwd: top
+      })
+    ])
+    return {
+      current: current.code === 0 ? current.stdout.trim().replace(/^refs\/heads\//u, "") : null,
+      branches: refs.stdout.split("\n").filter((line) => line !== "").map((line): Branch => {
+        const [name = "", head = "", commit = "", at = "", upstream = "", track = "", subject = ""] = line.split("\0")
+        return {
+          name: name.replace(/^refs\/heads\//u, ""),
+          current: head === "*",
+          commit,
+          subject,
+          at: Number(at),
+          upstream: upstream === "" ? null : upstream,
+          track
+        }
+      })
+    }
+  })
+
+/** `git checkout -b NAME` from HEAD; what git says of it. @since 0.1.0 @category constructors */
+export const create = (tools: Repository.Tools, name: string): Effect.Effect<string, GitError> =>
+  Effect.gen(function*() {
+    yield* legal(name)
+    const { top } = yield* Repository.find(tools)
+    if ((yield* Repository.resolve(tools, top, `refs/heads/${name}`)) !== null) {
+      return yield* fail("exists", `there is a branch ${name} already; \`git switch ${name}\` goes there`)
+    }
+    const done = yield* tools.runner.must("git checkout -b", {
+      args: ["checkout", "--no-track", "-b", name],
+      cwd: top,
+      writes: true
+    })
+    return done.stderr
+  })
+
+/** The main one first. @since 0.1.0 @category constructors */
+export const worktrees = (tools: Repository.Tools): Effect.Effect<ReadonlyArray<Worktree>, GitError> =>
+  Effect.gen(function*() {
+    // also a bare repository has worktrees
+    const listed = yield* tools.runner.must("git worktree list", {
+      args: ["worktree", "list", "--porcelain", "-z"],
+      cwd: tools.cwd
+    })
+    return parseWorktrees(listed.stdout)
+  })
+
+/** The main working tree of the repository, whose neighbours its worktrees are. */
+const mainOf = ({ common_dir, git_dir, top }: Repository.Repository): string =>
+  git_dir === common_dir
+    ? top
+    : common_dir.endsWith("/.git")
+    ? common_dir.slice(0, -"/.git".length)
+    : /\/modules\//u.test(common_dir)
+    ? top
+    : common_dir.replace(/\.git$/u, "")
+
+/** @since 0.1.0 @category models */
+export interface Added {
+  readonly path: string
+  readonly branch: string
+  readonly stderr: string
+}
+
+/**
+ * `git worktree add --no-track -b NAME ../REPOSITORY-NAME`. Fails with `exists` when anything stands at the path.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const addWorktree = (tools: Repository.Tools, name: string): Effect.Effect<Added, GitError> =>
+  Effect.gen(function*() {
+    yield* legal(name)
+    const repository = yield* Repository.find(tools)
+    const path = Names.directoryOf(mainOf(repository), name)
+    if (yield* tools.files.exists(path)) {
+      return yield* fail("exists", `${path} is there already; take another name, or remove it first`)
+    }
+    if ((yield* Repository.resolve(tools, repository.top, `refs/heads/${name}`)) !== null) {
+      return yield* fail("exists", `there is a branch ${name} already; \`git worktree add ${path} ${name}\` takes it`)
+    }
+    if ((yield* Repository.resolve(tools, repository.top, "HEAD")) === null) {
+      return yield* fail("state", "there is no commit yet that a worktree could begin with; commit first")
+    }
+    const done = yield* tools.runner.must("git worktree add", {
+      args: ["worktree", "add", "--no-track", "-b", name, "--", path],
+      cwd: repository.top,
+      writes: true
+    })
+    return { path, branch: name, stderr: done.stderr }
+  })
+
+/**
+ * The worktree of this branch or with this path; its branch stays. Git refuses one with changes or untracked files.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const removeWorktree = (tools: Repository.Tools, name: string): Effect.Effect<Worktree, GitError> =>
+  Effect.gen(function*() {
+    const repository = yield* Repository.find(tools)
+    const all = yield* worktrees(tools)
+    const path = Names.directoryOf(mainOf(repository), name)
+    const found = all.find((one, index) => index > 0 && one.branch === name) ??
+      all.find((one, index) => index > 0 && (one.path === name || one.path === path))
+    if (found === undefined) {
+      return yield* fail("missing", `there is no worktree ${JSON.stringify(name)} of this repository`)
+    }
+    if (found.path === repository.top) {
+      return yield* fail("state", `${found.path} is the worktree you are in; go elsewhere to remove it`)
+    }
+    yield* tools.runner.must("git worktree remove", {
+      args: ["worktree", "remove", "--", found.path],
+      cwd: repository.top,
+      writes: true
+    })
+    return found
+  })
