@@ -5,7 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Usage from "../domain/Usage.ts"
-import * as Limits from "./Limits.ts"
+import { costOf, rounded } from "../provider/Cost.ts"
 import type { RunState } from "./Loop.ts"
 import type { RunContext } from "./RunContext.ts"
 
@@ -14,7 +14,7 @@ export const account = (context: RunContext, state: RunState, usage: Usage.Usage
   Effect.suspend(() => {
     if (usage === null) return Effect.void
     state.usage = Usage.add(state.usage, usage)
-    const cost = Limits.costOf(usage, context.model.price)
-    if (cost !== null) state.cost_usd = Limits.rounded((state.cost_usd ?? 0) + cost)
+    const cost = costOf(usage, context.model.price)
+    if (cost !== null) state.cost_usd = rounded((state.cost_usd ?? 0) + cost)
     return context.emit([{ type: "usage", turn: state.turns, usage, total: state.usage, cost_usd: state.cost_usd }])
   })

@@ -19,11 +19,11 @@ import { ExitCode } from "../domain/Failure.ts"
 import type { Message } from "../domain/Message.ts"
 import { joined, type JoinedMessage } from "../storage/History.ts"
 import type { Entry, StorageError } from "../storage/SessionStore.ts"
-import { account } from "./Account.ts"
+import { book } from "./Booking.ts"
 import type { CompactionGate } from "./CompactionGate.ts"
-import * as Limits from "./Limits.ts"
 import type { RunOutcome, RunState } from "./Loop.ts"
 import type { RunContext } from "./RunContext.ts"
+import * as Spending from "./Spending.ts"
 
 /** Three compactions running that each save less than a tenth, or ten in a turn, are enough (reading 5.9). */
 const poorLimit = 3
@@ -128,20 +128,10 @@ const store = (
 }
 
 /** The summary call is an attempt like any other: its usage belongs to the session. */
-const book = ({ context, state }: Scene, result: CompactionResult): Effect.Effect<void, StorageError> =>
-  Effect.gen(function*() {
-    const { usage } = result
-    if (usage === null) return
-    const id = yield* context.ids.make("att")
-    yield* context.store.beginAttempt({ id, run_id: context.run_id, turn: state.turns, number: 0 })
-    yield* context.store.endAttempt(id, {
-      status: result.fallback ? "failed" : "completed",
-      usage,
-      cost_usd: Limits.costOf(usage, context.model.price),
-      ...(result.fallback ? { error_code: "no_summary" } : {})
-    })
-    yield* account(context, state, usage)
-  })
+const booked = ({ context, state }: Scene, { fallback, usage }: CompactionResult): Effect.Effect<void, StorageError> =>
+  usage === null
+    ? Effect.void
+    : book(context, state, { purpose: "compaction", usage, error_code: fallback ? "no_summary" : null })
 
 const tell = ({ context }: Scene, result: CompactionResult): Effect.Effect<void> =>
   context.emit([{
@@ -236,7 +226,7 @@ const pass = (
       send: context.send,
       ...(focus === "" ? {} : { focus })
     }).pipe(Effect.orDie)
-    yield* book(scene, result)
+    yield* booked(scene, result)
     yield* store(scene, rows, messages, result)
     if (result.replaced.length > 0) turn.emptied = true
     yield* tell(scene, result)
@@ -358,6 +348,8 @@ export const manual = (
       }])
       return completed
     }
+    const stopped = yield* Spending.check(context, state)
+    if (stopped !== null) return stopped
     const scene: Scene = { context, state, gate, system: options.system }
     const result = yield* pass(scene, gate.max_tokens, { trigger: "manual", focus: options.focus })
     if (result !== null && result !== "shortened" && "denied" in result) {

@@ -26,11 +26,13 @@ import { Workspace } from "../domain/Workspace.ts"
 import { Hooks } from "../hooks/Hooks.ts"
 import { Lsp } from "../lsp/Lsp.ts"
 import { Environment } from "../platform/Environment.ts"
+import * as CostLimits from "../provider/CostLimits.ts"
 import { type ModelError, Models } from "../provider/Models.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { SessionStore, type StorageError } from "../storage/SessionStore.ts"
 import { McpAccess } from "../tools/McpAccess.ts"
 import type { AgentService, RunInput } from "./Agent.ts"
+import { samplingClient } from "./Booking.ts"
 import * as Gate from "./CompactionGate.ts"
 import * as Loop from "./Loop.ts"
 import type { RunContext, RunServices } from "./RunContext.ts"
@@ -78,6 +80,7 @@ export const make = Effect.gen(function*() {
     workspace: yield* Workspace
   }
   const { ids, store, workspace } = services
+  const limits = CostLimits.make(config.config.limits, store)
   const active = new Map<string, ActiveRun>()
   const sessions = new Map<string, string>()
 
@@ -172,10 +175,12 @@ export const make = Effect.gen(function*() {
         send: {
           model: model.name,
           session_id,
+          booked: true,
           ...(input.effort === undefined ? {} : { effort: input.effort })
         },
         max_turns: input.max_turns ?? defaultMaxTurns,
         max_cost_usd: input.max_cost_usd ?? null,
+        limits,
         emit: heard,
         nextItemId: () => `item_${stem}_${items++}`,
         claimCallId: (id) => {
@@ -191,7 +196,8 @@ export const make = Effect.gen(function*() {
         usage: Usage.empty,
         cost_usd: model.price === null ? null : 0,
         result: "",
-        inputs: 0
+        inputs: 0,
+        warned: false
       }
       const inbox: Loop.Inbox = {
         takeSteering: () => run.steering.splice(0),
@@ -204,7 +210,7 @@ export const make = Effect.gen(function*() {
         session_id,
         mode: context.permission_mode,
         model: model.name,
-        api: services.api,
+        api: samplingClient(context, state),
         report: (event) =>
           Effect.suspend(() => early === null ? heard([event]) : Effect.succeed(void early.push(event)))
       })

@@ -18,6 +18,7 @@ import * as Attempt from "./Attempt.ts"
 import * as Gate from "./CompactionGate.ts"
 import * as Limits from "./Limits.ts"
 import type { RunContext } from "./RunContext.ts"
+import * as Spending from "./Spending.ts"
 import * as SystemPrompt from "./SystemPrompt.ts"
 import * as ToolRuns from "./ToolRuns.ts"
 import { repair } from "./Transcript.ts"
@@ -31,6 +32,8 @@ export interface RunState {
   /** Text of the last answer. */
   result: string
   inputs: number
+  /** It was told that the run's own cost limit is near. */
+  warned: boolean
 }
 
 /** @since 0.1.0 @category models */
@@ -129,6 +132,8 @@ const answer = (
     const policy = context.model.retry
     const waits = yield* Backoff.waits(policy)
     for (let number = 1;; number++) {
+      const stopped = yield* Spending.check(context, state)
+      if (stopped !== null) return stopped
       const outcome = yield* Attempt.run(context, { turn: state.turns, number, ...request })
       yield* account(context, state, outcome.usage)
       if (outcome._tag === "Answered") return outcome
@@ -235,6 +240,8 @@ export const run = (
       }
       const gate = context.compaction
       if (gate !== null && Gate.mayExceed(gate, system, state.messages)) {
+        const spent = yield* Spending.check(context, state)
+        if (spent !== null) return spent
         const stopped = yield* (yield* compacting).automatic(context, state, gate, system)
         if (stopped !== null) return stopped
       }

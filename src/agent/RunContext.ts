@@ -12,6 +12,7 @@ import type { PermissionPrompterService } from "../domain/PermissionPrompter.ts"
 import type { ApiClientService, SendOptions } from "../domain/ApiClient.ts"
 import type { ToolExecutorService } from "../domain/ToolExecutor.ts"
 import type { WorkspaceService } from "../domain/Workspace.ts"
+import type { CostLimits } from "../provider/CostLimits.ts"
 import type { ResolvedModel } from "../provider/Models.ts"
 import type { SessionStoreService } from "../storage/SessionStore.ts"
 import type { Expansion } from "../tools/McpAccess.ts"
@@ -44,6 +45,8 @@ export interface RunContext extends RunServices {
   readonly send: SendOptions
   readonly max_turns: number
   readonly max_cost_usd: number | null
+  /** Of the session and the day; null = the settings limit nothing. */
+  readonly limits: CostLimits | null
   /** Offers events in order, with back-pressure; gives up at once when the consumer has gone. */
   readonly emit: (events: ReadonlyArray<AgentEventBody>) => Effect.Effect<void>
   readonly nextItemId: () => string

@@ -32,6 +32,7 @@ import { Spawner } from "../platform/Spawner.ts"
 import { AgentRunGateway } from "../provider/AgentRunGateway.ts"
 import * as ApiClientLive from "../provider/ApiClientLive.ts"
 import { LocalServers } from "../provider/LocalServers.ts"
+import * as Metered from "../provider/Metered.ts"
 import { Models } from "../provider/Models.ts"
 import type { Scenario } from "../provider/Scenario.ts"
 import { ScriptedModels } from "../provider/ScriptedModels.ts"
@@ -180,6 +181,7 @@ export const layerWorkspace = (options: WorkspaceOptions = {}) =>
     Credentials.layerStore,
     layerTools(options),
     layerModels(options),
+    Metered.layer,
     options.compact_to_window === true ? Compactor.layerWindow : Compactor.layer,
     Agent.layer
   )

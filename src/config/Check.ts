@@ -56,14 +56,18 @@ export interface FoundIssue extends Issue {
   readonly severity: "error" | "warning"
 }
 
-/** Keys that count in the user tier only (readings 4, 4.7, 6.11). */
+/** Keys that count in the user tier only (readings 4, 4.7, 6.11); `telemetry` in the managed one, too. */
 const sensitive: ReadonlySet<string> = new Set([
   "api_key",
   "oauth_credentials",
   "api_key_command",
   "audit_required",
-  "auth"
+  "auth",
+  "telemetry"
 ])
+
+/** What managed settings may hold beside rules that deny. */
+const managed: ReadonlySet<string> = new Set(["limits", "telemetry"])
 
 /** The value of a free part (a room reads it itself): members that are null count as absent (reading 4.3). */
 const free = (node: Document.Node): unknown => {
@@ -374,6 +378,7 @@ export class Check {
       if (isKnown(key)) keys.push(key)
       if (key === "permissions") rules = checkRules(this, value)
       else if (value.type === "null" || !isKnown(key)) kept.push(member)
+      else if (this.tier === "managed" && managed.has(key)) kept.push(member)
       else if (sensitive.has(key) && this.tier !== "user" && !(this.tier === "env" && key === "api_key")) {
         this.ignored(key, value)
       } else if (this.tier === "managed") {
@@ -382,7 +387,7 @@ export class Check {
           "managed_not_deny",
           key,
           value.offset,
-          `managed settings can only deny; ${key} is ignored here`
+          `managed settings can only deny, limit and say where telemetry goes; ${key} is ignored here`
         )
       } else if (key === "hooks" && value.type === "array") hooks = this.items(value, hookList, "hooks")
       else kept.push(member)

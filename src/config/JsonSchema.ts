@@ -27,6 +27,8 @@ const descriptions: Readonly<Record<string, string>> = {
   sandbox: "What tools may touch. From a project, anything that loosens it counts once the workspace is trusted.",
   lsp: "Language servers.",
   auth: "Endpoints and client ids of logins. Counts in the user's settings only.",
+  limits: "US dollars that may be spent. The lowest number of all tiers counts.",
+  telemetry: "Where spans and metrics go (OTLP over HTTP). Counts in the user's and the managed settings only.",
   env: "Variables of commands that tools run. From a project they count once the workspace is trusted.",
   custom_instructions: "Text added to the system prompt.",
   input_mode: "How the input line is edited.",

@@ -36,8 +36,8 @@ export interface Merged {
   readonly units: ReadonlyMap<string, Tier>
 }
 
-/** Lowest first: each tier lies over those before it. Managed settings only deny. @since 0.1.0 @category constants */
-export const precedence: ReadonlyArray<Tier> = ["default", "user", "project", "local", "env", "flag"]
+/** Lowest first: each tier lies over those before it. Of the managed one there are limits and telemetry. @since 0.1.0 @category constants */
+export const precedence: ReadonlyArray<Tier> = ["default", "user", "project", "local", "env", "flag", "managed"]
 
 /**
  * Rules are tried tier by tier in this order, managed and user denies before all others; grants of the session come
@@ -81,6 +81,13 @@ const asUnit = (layers: ReadonlyArray<Layered>, keys: ReadonlyArray<string>): Re
   )
 }
 
+const amountOf = ({ entry }: Layered): number =>
+  entry.kind === "value" && typeof entry.value === "number" ? entry.value : Number.POSITIVE_INFINITY
+
+/** The lowest limit counts, whoever sets it: it lies on top. */
+const inForce = (layers: ReadonlyArray<Layered>, path: ReadonlyArray<string>): ReadonlyArray<Layered> =>
+  path[0] === "limits" && path.length === 2 ? layers.toSorted((a, b) => amountOf(b) - amountOf(a)) : layers
+
 const source = (layer: Layered): Source => ({
   tier: layer.tier,
   ...(layer.file === undefined ? {} : { file: layer.file }),
@@ -89,11 +96,12 @@ const source = (layer: Layered): Source => ({
 })
 
 const mergeEntries = (
-  layers: ReadonlyArray<Layered>,
+  given: ReadonlyArray<Layered>,
   path: ReadonlyArray<string>,
   sources: Map<string, ReadonlyArray<Source>>,
   units: Map<string, Tier>
 ): unknown => {
+  const layers = inForce(given, path)
   const top = layers.at(-1)
   if (top === undefined) return undefined
   const key = path.join(".")

@@ -42,12 +42,25 @@ const maybe = {
   object: Schema.optional(JsonObject)
 }
 
-/** US dollars for a million tokens. @since 0.1.0 @category schemas */
-export const Price = Schema.Struct({
+const rates = {
   input: dollars,
   output: dollars,
   cache_read: maybe.dollars,
-  cache_write: maybe.dollars
+  cache_write: maybe.dollars,
+  reasoning: maybe.dollars
+}
+
+/**
+ * US dollars for a million tokens. Without `cache_read` or `cache_write` such tokens cost what `input` does, without
+ * `reasoning` as much as the rest of the `output`. `tiers`: what a request costs, all of it, whose prompt has more than
+ * `above` tokens; of several the highest that is passed counts.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Price = Schema.Struct({
+  ...rates,
+  tiers: Schema.optional(Schema.Array(Schema.Struct({ above: positive, ...rates })))
 })
 /** @since 0.1.0 @category models */
 export type Price = typeof Price.Type
@@ -263,6 +276,40 @@ export const AuthConfig = Schema.Struct({
 export type AuthConfig = typeof AuthConfig.Type
 
 /**
+ * What may be spent, in US dollars: a session with its subagents, a local day over all processes. Of all tiers the lowest
+ * number counts, so that no checkout loosens what its user has set.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const LimitsConfig = Schema.Struct({
+  max_cost_per_session: maybe.dollars,
+  max_cost_per_day: maybe.dollars
+})
+/** @since 0.1.0 @category models */
+export type LimitsConfig = typeof LimitsConfig.Type
+
+/**
+ * Where spans and metrics go (OTLP over HTTP, JSON). Counts in the user's and the managed settings only. `endpoint` is a
+ * base address (`/v1/traces` and `/v1/metrics` are added), the two others are taken as they stand. `headers` are secrets.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const TelemetryConfig = Schema.Struct({
+  enabled: maybe.flag,
+  endpoint: maybe.name,
+  traces_endpoint: maybe.name,
+  metrics_endpoint: maybe.name,
+  headers: maybe.textByName,
+  service_name: maybe.name,
+  resource_attributes: maybe.textByName,
+  capture_content: maybe.flag
+})
+/** @since 0.1.0 @category models */
+export type TelemetryConfig = typeof TelemetryConfig.Type
+
+/**
  * The merged settings. Rooms that are not built yet read nothing from their keys; the keys are known all the same, so
  * that a settings file written for a later version is no error.
  *
@@ -281,6 +328,8 @@ export const HanzoConfig = Schema.Struct({
   sandbox: SandboxConfig,
   lsp: LspConfig,
   auth: AuthConfig,
+  limits: LimitsConfig,
+  telemetry: TelemetryConfig,
   env: textByName,
   custom_instructions: Schema.String,
   input_mode: Schema.Literal("vim", "emacs", "default"),

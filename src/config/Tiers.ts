@@ -159,6 +159,8 @@ export const defaults: TierValues = {
       sandbox: {},
       lsp: { servers: {} },
       auth: { providers: {} },
+      limits: {},
+      telemetry: {},
       env: {},
       custom_instructions: "",
       input_mode: "default",

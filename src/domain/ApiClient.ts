@@ -14,6 +14,15 @@ import type { ToolDef } from "./Tool.ts"
 export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max"
 
 /**
+ * What a request is for, as the record of spending keeps it: the loop's own `turn`, or one beside it. (What reports call
+ * `subagent` are the turns of a subagent's session.)
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type RequestPurpose = "turn" | "compaction" | "sampling" | "title" | "commit_message" | "other"
+
+/**
  * Per-request options; everything absent is left to the target's settings.
  *
  * @since 0.1.0
@@ -30,6 +39,10 @@ export interface SendOptions {
   readonly temperature?: number
   readonly top_p?: number
   readonly session_id?: string
+  /** For the record of spending; absent = `other`, unless `booked`. */
+  readonly purpose?: RequestPurpose
+  /** The caller records what the answer used itself. Else whoever composes the client does it. */
+  readonly booked?: true
 }
 
 /**

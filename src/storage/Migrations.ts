@@ -8,6 +8,7 @@
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import { spendingStep } from "./SpendingStep.ts"
 import { fromSql, StorageError } from "./StorageError.ts"
 
 /** @since 0.1.0 @category models */
@@ -160,7 +161,8 @@ export const migrations: ReadonlyArray<Migration> = [
       `SELECT id, session_id, role, content, display_role, display_content, tool_call_id, tool_calls, tool_name, timestamp,
         token_count, finish_reason, reasoning, reasoning_details, reasoning_content FROM messages LIMIT 0`
     ]
-  }
+  },
+  { version: 2, name: "spending", statements: spendingStep }
 ]
 
 /** The schema version this program writes. @since 0.1.0 @category constants */

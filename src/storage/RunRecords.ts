@@ -10,6 +10,7 @@ import { empty } from "../domain/Usage.ts"
 import type { Identity, ProcessIdentityService } from "../platform/ProcessIdentity.ts"
 import { query } from "./Query.ts"
 import type { AttemptEnd, RunEnd } from "./SessionStore.ts"
+import { insert } from "./Spending.ts"
 import { notFound, StorageError } from "./StorageError.ts"
 
 interface Note {
@@ -211,10 +212,18 @@ export const make = (sql: SqlClient, identity: ProcessIdentityService) =>
             yield* insertAttempt(note, "running")
           }
           const rows = yield* query<
-            { readonly run_id: string; readonly status: string; readonly session_id: string }
+            {
+              readonly run_id: string
+              readonly status: string
+              readonly turn: number
+              readonly session_id: string
+              readonly model: string
+              readonly workspace: string | null
+            }
           >(
             sql,
-            "SELECT a.run_id, a.status, r.session_id FROM attempts a JOIN runs r ON r.id = a.run_id WHERE a.id = ?",
+            `SELECT a.run_id, a.status, a.turn, r.session_id, r.model, s.workspace FROM attempts a
+              JOIN runs r ON r.id = a.run_id JOIN sessions s ON s.id = r.session_id WHERE a.id = ?`,
             [attempt_id]
           )
           const attempt = rows[0]
@@ -243,6 +252,20 @@ export const make = (sql: SqlClient, identity: ProcessIdentityService) =>
               attempt_id
             ]
           )
+          // A request that failed without a count was refused or broke off before there was anything to pay.
+          if (usage !== null || end.status !== "failed") {
+            yield* insert(sql, {
+              id: attempt_id,
+              session_id: attempt.session_id,
+              run_id: attempt.run_id,
+              turn: attempt.turn,
+              workspace: attempt.workspace,
+              purpose: end.purpose ?? "turn",
+              model: attempt.model,
+              usage,
+              cost_usd: end.cost_usd
+            }, now)
+          }
           const spent = usage ?? empty
           const booked = [
             spent.input_tokens,

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
 import * as Layers from "../domain/Layers.ts"
+import type { RequestPurpose } from "../domain/ApiClient.ts"
 import type { Message } from "../domain/Message.ts"
 import type { Usage } from "../domain/Usage.ts"
 import { Dirs } from "../platform/Dirs.ts"
@@ -119,6 +120,54 @@ export interface AttemptEnd {
   readonly error_code?: string
   readonly request_id?: string
   readonly finish_reason?: string
+  /** Default `turn`. */
+  readonly purpose?: RequestPurpose
+}
+
+/** A request to a model beside every run. `workspace` is the root it was made for. @since 0.1.0 @category models */
+export interface SpentCall {
+  readonly id: string
+  readonly session_id: string | null
+  readonly workspace: string | null
+  readonly purpose: RequestPurpose
+  /** `provider/model`. */
+  readonly model: string
+  readonly usage: Usage | null
+  readonly cost_usd: number | null
+}
+
+/**
+ * Sums over requests that have everything of `per` in common: a quarter of an hour (every zone's days begin with one),
+ * or a turn. `session_id` is the session that the person knows, that of a subagent's outermost parent; null = the session
+ * was deleted, or there was none. `at` is the end of the latest request, seconds since the epoch. `unreported` requests
+ * have no counts, `unpriced` ones no cost.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface SpendingRow {
+  readonly at: number
+  readonly session_id: string | null
+  readonly title: string | null
+  readonly run_id: string | null
+  readonly turn: number
+  readonly purpose: string
+  readonly model: string
+  readonly requests: number
+  readonly unreported: number
+  readonly unpriced: number
+  readonly usage: Usage
+  /** 0 where nothing had a price. */
+  readonly cost_usd: number
+}
+
+/** `since` inclusive, `until` exclusive, seconds; `session_id` with its subagents. @since 0.1.0 @category models */
+export interface SpendingFilter {
+  readonly per: "quarter" | "turn"
+  readonly since?: number
+  readonly until?: number
+  readonly workspace?: string
+  readonly session_id?: string
 }
 
 /**
@@ -176,6 +225,15 @@ export interface SessionStoreService {
     end: AttemptEnd,
     entries?: ReadonlyArray<Entry>
   ) => Effect.Effect<void, StorageError>
+
+  /** Books a request beside every run. */
+  readonly recordCall: (call: SpentCall) => Effect.Effect<void, StorageError>
+  /** US dollars of a session, its subagents and the session it is a subagent of; or of everything since a time (seconds). */
+  readonly spent: (
+    what: { readonly session_id: string } | { readonly since: number }
+  ) => Effect.Effect<number, StorageError>
+  /** In the order of time. */
+  readonly spending: (filter: SpendingFilter) => Effect.Effect<ReadonlyArray<SpendingRow>, StorageError>
 }
 
 /** @since 0.1.0 @category services */

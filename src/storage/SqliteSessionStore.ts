@@ -19,6 +19,7 @@ import { migrate, newest } from "./Migrations.ts"
 import { query } from "./Query.ts"
 import * as Rows from "./Rows.ts"
 import * as RunRecords from "./RunRecords.ts"
+import * as Spending from "./Spending.ts"
 import type { Entry, SessionStoreService } from "./SessionStore.ts"
 import { fromSql, fromSqlite, notFound, StorageError } from "./StorageError.ts"
 
@@ -382,7 +383,16 @@ export const make = (
           if (some.length > 0) yield* appendEntries(sql, session_id, some, now)
         }))
         yield* records.forgetAttempt(attempt_id)
-      })
+      }),
+
+      recordCall: Effect.fnUntraced(function*(call) {
+        const now = yield* seconds
+        yield* writing(Spending.insert(sql, { ...call, run_id: null, turn: 0 }, now))
+      }),
+
+      spent: (what) => storing(Spending.spent(sql, what)),
+
+      spending: Effect.fn("SessionStore.spending")((filter) => storing(Spending.rows(sql, filter)))
     } satisfies SessionStoreService
   })
 

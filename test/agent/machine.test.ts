@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import * as Limits from "../../src/agent/Limits.ts"
+import { costOf } from "../../src/provider/Cost.ts"
 import * as ToolRuns from "../../src/agent/ToolRuns.ts"
 import * as TurnMachine from "../../src/agent/TurnMachine.ts"
 import type { StreamEvent } from "../../src/domain/StreamEvent.ts"
@@ -117,8 +118,8 @@ describe("limits", () => {
       cache_read_tokens: 1_000_000,
       cache_write_tokens: 0
     }
-    assert.strictEqual(Limits.costOf(usage, { input: 3, output: 10, cache_read: 0.5 }), 8.5)
-    assert.strictEqual(Limits.costOf(usage, null), null)
+    assert.strictEqual(costOf(usage, { input: 3, output: 10, cache_read: 0.5 }), 8.5)
+    assert.strictEqual(costOf(usage, null), null)
   })
 
   it("groups neighbouring read-only calls and keeps the rest in order (2.7)", () => {

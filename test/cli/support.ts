@@ -15,6 +15,7 @@ import { ModelError, Models, type ResolvedModel } from "../../src/provider/Model
 import {
   SessionStore,
   type SessionStoreService,
+  type SpendingRow,
   type SessionSummary,
   StorageError
 } from "../../src/storage/SessionStore.ts"
@@ -117,6 +118,7 @@ export interface Bench {
 }
 
 export interface BenchOptions {
+  readonly spending?: ReadonlyArray<SpendingRow>
   /** What the agent does with each prompt, in order; the last one repeats. */
   readonly runs?: ReadonlyArray<(input: RunInput) => Stream.Stream<AgentEvent, AgentError>>
   readonly interrupt?: AgentService["interrupt"]
@@ -185,7 +187,10 @@ export const bench = (options: BenchOptions = {}): Bench => {
       }]),
     recover: Effect.succeed(0),
     beginAttempt: unused("beginAttempt"),
-    endAttempt: unused("endAttempt")
+    endAttempt: unused("endAttempt"),
+    recordCall: unused("recordCall"),
+    spent: () => Effect.succeed(0),
+    spending: () => Effect.succeed(options.spending ?? [])
   }
   const made: { raise: Bench["raise"] } = { raise: () => Effect.die("no signals yet") }
   const layer = Layer.mergeAll(
