@@ -9,17 +9,27 @@ const sse = (...chunks) => [...chunks.map((chunk) => `data: ${JSON.stringify(chu
 const choice = (delta, finish_reason = null) => ({ id: "w", model: "w", choices: [{ index: 0, delta, finish_reason }] })
 const usage = { choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } }
 const textTurn = sse(choice({ role: "assistant", content: "ok" }), choice({}, "stop"), usage)
+const call = (command) => ({
+  index: 0,
+  id: "w1",
+  type: "function",
+  function: { name: "bash", arguments: JSON.stringify({ command }) }
+})
+const toolTurn = sse(choice({ role: "assistant", tool_calls: [call("echo warm")] }), choice({}, "tool_calls"), usage)
 
 /**
- * One answer without tools: whatever else is in the cache is read by every start, and compiled in a moment by those that
- * need it. Failing is no failure of the build.
+ * One command and an answer, what nearly every run does: whatever is in the cache is read by every start, and what is not
+ * is compiled in a moment by those that need it. Failing is no failure of the build.
  */
 export const warmUp = async (program) => {
   const home = mkdtempSync(join(tmpdir(), "hanzo-build-"))
   const server = createServer((request, response) => {
-    request.resume().on("end", () => {
+    let body = ""
+    request.setEncoding("utf8").on("data", (text) => {
+      body += text
+    }).on("end", () => {
       response.writeHead(200, { "content-type": "text/event-stream" })
-      response.end(textTurn)
+      response.end(body.includes("\"tool_call_id\"") ? textTurn : toolTurn)
     })
   })
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve))
@@ -34,7 +44,7 @@ export const warmUp = async (program) => {
   )
   const run = () =>
     new Promise((resolve) => {
-      const child = spawn(process.execPath, [program, "run", "--output-format", "stream-json", "warm up"], {
+      const child = spawn(process.execPath, [program, "run", "--allow", "bash", "--output-format", "stream-json", "warm up"], {
         cwd: dir("project"),
         stdio: ["ignore", "pipe", "ignore"],
         env: {

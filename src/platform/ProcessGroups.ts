@@ -7,7 +7,7 @@
  * A signal somebody handles (the program's main fiber) is left to its orderly shutdown. SIGKILL of this process cannot
  * be seen; then only a sandbox that dies with its parent ends the children.
  *
- * The registry belongs to the operating-system process, so there is one; its listeners stand only while it is not empty.
+ * The registry belongs to the operating-system process, so there is one; its listeners stand from the first group on.
  *
  * @since 0.1.0
  */
@@ -55,7 +55,6 @@ export const register = (group: number): void => {
 /** @since 0.1.0 @category combinators */
 export const unregister = (group: number): void => {
   groups.delete(group)
-  if (groups.size === 0 && installed) uninstall()
 }
 
 /**
