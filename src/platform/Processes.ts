@@ -204,7 +204,11 @@ const sleep = (duration: Duration.Duration): Effect.Effect<void> => {
 
 /** Waits inside an uninterruptible region, but never longer than `duration`. */
 const awaitFor = <A>(deferred: Deferred.Deferred<A>, duration: Duration.Duration): Effect.Effect<boolean> =>
-  Deferred.await(deferred).pipe(Effect.interruptible, Effect.timeoutOption(duration), Effect.map(Option.isSome))
+  // most often there is nothing left to wait for, and a race takes three fibers
+  Effect.flatMap(Deferred.isDone(deferred), (done) =>
+    done
+      ? Effect.succeed(true)
+      : Deferred.await(deferred).pipe(Effect.interruptible, Effect.timeoutOption(duration), Effect.map(Option.isSome)))
 
 /** Lets the event loop read what already lies in the pipes. */
 const readTurn: Effect.Effect<void> = Effect.async((resume) => {
@@ -336,16 +340,14 @@ const spawn = (input: SpawnInput): Effect.Effect<RunningProcess, ProcessError, S
 
     yield* Effect.forkIn(Effect.interruptible(reaper), scope)
     if (input.timeout !== undefined) {
-      // A child that has exited was in time, even if a grandchild still holds its pipes.
-      const deadline = Effect.raceFirst(
-        Deferred.await(exited),
-        Effect.zipRight(
-          sleep(input.timeout),
-          Effect.suspend(() => {
-            timedOut = true
-            return stop
-          })
-        )
+      const deadline = Effect.zipRight(
+        sleep(input.timeout),
+        Effect.suspend(() => {
+          // A child that has exited was in time, even if a grandchild still holds its pipes.
+          if (child.exitCode !== null || child.signalCode !== null) return Effect.void
+          timedOut = true
+          return stop
+        })
       )
       yield* Effect.forkIn(Effect.interruptible(deadline), scope)
     }
