@@ -187,7 +187,10 @@ describe("front matter", () => {
     const read = (value: FrontValue | undefined) =>
       value?.kind === "list" ? value.items : value?.kind === "map" ? [...value.entries] : []
     if (form === "text") {
-      assert.deepStrictEqual([...data].map(([key, value]) => [key, value.kind === "text" ? value.text : null]), all)
+      assert.deepStrictEqual(
+        [...data].map(([key, value]) => [key, value.kind === "text" ? value.text : null] as const),
+        all
+      )
     } else {
       assert.deepStrictEqual(
         read(data.get("x")) as ReadonlyArray<unknown>,

@@ -2,11 +2,12 @@ import { assert } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import type { SseFrame } from "../../src/codec/Sse.ts"
 import { makeProjection } from "../../src/domain/Projection.ts"
-import { isTerminal, type OutputItem, type Response, ResponseEvent } from "../../src/domain/ResponseEvent.ts"
+import { type OutputItem, type Response, ResponseEvent } from "../../src/domain/ResponseEvent.ts"
 import { StreamEvent } from "../../src/domain/StreamEvent.ts"
 import { protocol as anthropic } from "../../src/protocol/AnthropicMessages.ts"
 import { protocol as chat } from "../../src/protocol/ChatCompletions.ts"
 import type { DecodeOptions, EncodeInput, Protocol, ProtocolName } from "../../src/protocol/Protocol.ts"
+import { isTerminal } from "../support/responseEvent.ts"
 import { protocol as responses } from "../../src/protocol/Responses.ts"
 
 export const protocols: Readonly<Record<ProtocolName, Protocol>> = { anthropic, chat, responses }
