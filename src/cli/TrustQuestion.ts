@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import { line, neutralise } from "../codec/TerminalText.ts"
 import { Config, type ConfigService, type Issue } from "../config/Config.ts"
-import { definitionText } from "../config/Definitions.ts"
+import { type DefinitionKind, definitionText } from "../config/Definitions.ts"
 import { questionOf, Trust, type TrustError, type TrustItem, type TrustQuestion } from "../config/Trust.ts"
 import { ExitCode } from "../domain/Failure.ts"
 import { Environment } from "../platform/Environment.ts"
@@ -27,6 +27,9 @@ export const question = ({ trust: { definitions, hash, record, root } }: Setting
   questionOf(root ?? "", hash, definitions, record)
 
 const fileOfTier = ({ files }: Settings, tier: "project" | "local"): string => files[tier] ?? tier
+
+/** Commands and skills are files of their own; their key names them. */
+const isFile = (kind: DefinitionKind): boolean => kind === "command" || kind === "skill"
 
 const indented = (text: string, by: string): string => neutralise(text).split("\n").map((each) => by + each).join("\n")
 
@@ -52,9 +55,13 @@ export const questionText = (config: Settings, style: Style): string => {
     `  ${line(asked.root, 1000)}`
   ]
   for (const tier of ["project", "local"] as const) {
-    const items = asked.items.filter((item) => item.tier === tier)
+    const items = asked.items.filter((item) => item.tier === tier && !isFile(item.kind))
     if (items.length === 0) continue
     parts.push("", style.dim(line(fileOfTier(config, tier), 1000)), ...items.map((item) => itemText(item, style)))
+  }
+  const extensions = asked.items.filter(({ kind }) => isFile(kind))
+  if (extensions.length > 0) {
+    parts.push("", style.dim("commands and skills"), ...extensions.map((item) => itemText(item, style)))
   }
   if (asked.removed.length > 0) {
     parts.push("", style.dim("not there any more"))
@@ -75,7 +82,9 @@ export const untrustedIssues = (config: Settings): ReadonlyArray<Issue> =>
   config.trust.status !== "untrusted" ? [] : config.trust.definitions.map((definition) => ({
     code: "untrusted",
     tier: definition.tier,
-    file: fileOfTier(config, definition.tier),
+    file: isFile(definition.kind)
+      ? `${config.trust.root ?? ""}/${definition.key}`
+      : fileOfTier(config, definition.tier),
     key: definition.key,
     line: definition.line,
     column: null,

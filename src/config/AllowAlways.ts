@@ -73,10 +73,13 @@ const make = Effect.gen(function*() {
       const source = yield* sourceOnce
       const { tiers } = yield* source.tiers
       const { record } = yield* source.trusted
-      const withLocal = (text: string): ReadonlyArray<Definition> =>
-        waiting(tiers.map((values) => values.tier === "local" ? Tiers.fromText("local", local, text) : values))
-          .definitions
-      const { definitions } = waiting(tiers)
+      const extensions = yield* source.extensions
+      const withLocal = (text: string): ReadonlyArray<Definition> => [
+        ...waiting(tiers.map((values) => values.tier === "local" ? Tiers.fromText("local", local, text) : values))
+          .definitions,
+        ...extensions
+      ]
+      const definitions = [...waiting(tiers).definitions, ...extensions]
       const before = trustHash(root, definitions)
       if (definitions.length > 0 && record?.hash !== before) {
         return yield* fail(

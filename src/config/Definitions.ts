@@ -11,11 +11,21 @@ import { isSecretName, withoutUserInfo } from "./Secrets.ts"
 import { isOverlayKey } from "./ServerCheck.ts"
 import type { TierValues } from "./Tiers.ts"
 
-/** @since 0.1.0 @category models */
-export type DefinitionKind = "mcp_server" | "hook" | "env" | "sandbox" | "permission" | "provider" | "lsp_server"
+/** `command` and `skill` are files of a checkout, not settings. @since 0.1.0 @category models */
+export type DefinitionKind =
+  | "mcp_server"
+  | "hook"
+  | "env"
+  | "sandbox"
+  | "permission"
+  | "provider"
+  | "lsp_server"
+  | "command"
+  | "skill"
 
 /**
- * One thing that waits. `key` is its place in its file, for example `hooks.0`, `mcp_servers.a`, `permissions.bash`;
+ * One thing that waits. `key` is its place in its file, for example `hooks.0`, `mcp_servers.a`, `permissions.bash`, or of
+ * a command or skill the file, relative to the root;
  * `value` is what stands there, secrets included: it is hashed, never printed.
  *
  * @since 0.1.0
@@ -336,5 +346,17 @@ export const definitionText = ({ key, kind, value }: Definition): string => {
     }
     case "sandbox":
       return `sets ${key} to ${json(value)}`
+    case "command":
+    case "skill": {
+      const { allows, name, runs, sha256 } = record(value)
+      const when = kind === "command"
+        ? `when /${plainText(name)} is typed`
+        : `while the skill ${plainText(name)} is in use`
+      return [
+        ...words(runs).map((line) => `runs ${when}: ${line}`),
+        ...words(allows).map((tool) => `allows ${when}: ${tool}`),
+        `content: sha256 ${plainText(sha256)}`
+      ].join("\n")
+    }
   }
 }

@@ -14,6 +14,7 @@ import { type FileError, fromPlatform, notAFile } from "../platform/FileError.ts
 import type { Issue, Tier } from "./Check.ts"
 import type { ConfigService } from "./Config.ts"
 import { type Definition, trustHash, type Waiting, waiting } from "./Definitions.ts"
+import { waitingExtensions } from "./Extensions.ts"
 import { merge, type Merged, rulesOf, type TieredRule } from "./Merge.ts"
 import { activeServers, withoutDefinition } from "./Servers.ts"
 import * as Tiers from "./Tiers.ts"
@@ -229,6 +230,8 @@ export interface Reader {
     readonly tiers: ReadonlyArray<Tiers.TierValues>
     readonly notices: ReadonlyArray<Issue>
   }>
+  /** What of the checkout's commands and skills waits for trust. */
+  readonly extensions: Effect.Effect<ReadonlyArray<Definition>>
   /** What the user trusts in this workspace. */
   readonly trusted: Effect.Effect<{
     readonly record: Trust.TrustRecord | null
@@ -296,6 +299,7 @@ export const reader = (
           ]
         }
       }),
+      extensions: waitingExtensions(fs, { root: files.project === null ? null : root, dirs }),
       trusted: root === null ? Effect.succeed({ record: null, notices: [] }) : storedTrust(fs, files.trust, root)
     }
   })
@@ -310,10 +314,14 @@ export const load = (
 
     const version = (trust: TrustMode): Effect.Effect<ConfigService> =>
       Effect.gen(function*() {
-        const [{ fingerprint, notices, tiers }, found] = yield* Effect.all([source.tiers, source.trusted])
+        const [{ fingerprint, notices, tiers }, found, extensions] = yield* Effect.all([
+          source.tiers,
+          source.trusted,
+          source.extensions
+        ])
         let known = fingerprint
         const split = waiting(tiers)
-        const { definitions } = split
+        const definitions = [...split.definitions, ...extensions]
         const hash = trustHash(root ?? "", definitions)
         const stored = definitions.length === 0 ? { record: null, notices: [] } : found
         const status = definitions.length === 0

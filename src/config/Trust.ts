@@ -59,7 +59,9 @@ const decodeRecord = once(() => {
     "sandbox",
     "permission",
     "provider",
-    "lsp_server"
+    "lsp_server",
+    "command",
+    "skill"
   )
   const Record: Schema.Schema<TrustRecord> = Schema.Struct({
     hash: Schema.String,
