@@ -81,7 +81,9 @@ const same = (a: FileImage | null, b: FileImage | null): boolean =>
 
 const lockedReplace = async (file: string, expected: FileImage | null, next: FileImage | null): Promise<void> => {
   const lock = `${file}.lock`
-  const handle = await fs.open(lock, "wx", 0o666)
+  const handle = await fs.open(lock, "wx", 0o666).catch((cause: unknown) => {
+    throw fromCause("write", lock, cause)
+  })
   try {
     try {
       const old = await fs.stat(file).catch(() => null)
