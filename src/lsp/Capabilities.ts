@@ -52,6 +52,9 @@ export const clientCapabilities = (pull: boolean): JsonRpcObject => ({
   window: { workDoneProgress: true, showMessage: {}, showDocument: { support: false } }
 })
 
+/** Ways of pulling that are followed. */
+const maxPulls = 8
+
 interface Registration {
   readonly method: string
   readonly options: JsonRpcObject
@@ -122,7 +125,7 @@ export class ServerCapabilities {
   }
 
   register(id: string, method: string, options: unknown): void {
-    if (this.#registered.size < 1_000) {
+    if (this.#registered.size < 1_000 || this.#registered.has(id)) {
       this.#registered.set(id, { method, options: isJsonObject(options) ? options : {} })
     }
   }
@@ -157,12 +160,18 @@ export class ServerCapabilities {
       }
     }
     const fixed = own(this.#static, "diagnosticProvider")
-    return [
+    const all = [
       ...(isJsonObject(fixed) ? [of(fixed)] : []),
       ...[...this.#registered.values()].filter((one) => one.method === "textDocument/diagnostic").map((one) =>
         of(one.options)
       )
     ]
+    // registered twice it is one and the same
+    const seen = new Set<string>()
+    return all.filter(({ identifier, selector, workspace }) => {
+      const key = JSON.stringify([identifier, workspace, selector])
+      return seen.size >= maxPulls || seen.has(key) ? false : (seen.add(key), true)
+    })
   }
 
   /** The server asked to be told of changed files. */

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { isJsonObject, own } from "../codec/JsonRpc.ts"
 import type { Conversation } from "./Conversation.ts"
@@ -74,6 +75,8 @@ export class Changing {
         }
       })
       const actions: Array<CodeAction> = []
+      // in all, not for each of them
+      const until = (yield* Clock.currentTimeMillis) + this.#with.timeout_ms
       for (const one of (Array.isArray(value) ? value : []).slice(0, 50)) {
         if (!isJsonObject(one)) continue
         const title = own(one, "title")
@@ -82,14 +85,16 @@ export class Changing {
         const kind = own(one, "kind")
         let edit = own(one, "edit")
         if (edit === undefined && this.#with.capabilities.resolvesActions && own(one, "data") !== undefined) {
-          const resolved = yield* Effect.either(this.#with.request("codeAction/resolve", one))
+          const left = until - (yield* Clock.currentTimeMillis)
+          const resolved = yield* Effect.either(this.#with.request("codeAction/resolve", one, Math.max(1, left)))
           if (resolved._tag === "Right" && isJsonObject(resolved.right)) edit = own(resolved.right, "edit")
         }
         actions.push({
-          title,
-          kind: typeof kind === "string" ? kind : "",
+          title: Results.cut(title, Results.maxName),
+          kind: typeof kind === "string" ? Results.cut(kind, Results.maxName) : "",
           preferred: own(one, "isPreferred") === true,
-          edit: yield* this.#workspaceEdit(edit)
+          // one that cannot be read is none: the others stand
+          edit: yield* Effect.orElseSucceed(this.#workspaceEdit(edit), () => null)
         })
       }
       return actions

@@ -7,6 +7,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { JsonRpcParams } from "../codec/JsonRpc.ts"
+import * as TerminalText from "../codec/TerminalText.ts"
 import { JsonRpcError } from "../rpc/JsonRpcPeer.ts"
 import type { Method, ServerCapabilities } from "./Capabilities.ts"
 import { Documents, type DocumentsInput, type OpenDocument } from "./Documents.ts"
@@ -31,7 +32,9 @@ export const toLspError = (server: string, error: JsonRpcError | LspError): LspE
       return new LspError({
         reason: "remote",
         server,
-        message: `the language server ${server} answered ${error.method} with an error: ${error.message}`,
+        message: `the language server ${server} answered ${error.method} with an error: ${
+          TerminalText.line(error.message, 1_000)
+        }`,
         ...(error.code === undefined ? {} : { code: error.code })
       })
     case "timeout":

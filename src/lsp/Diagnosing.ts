@@ -11,7 +11,7 @@ import { type PullProvider, selects } from "./Capabilities.ts"
 import { type Conversation, toLspError } from "./Conversation.ts"
 import type { OpenDocument } from "./Documents.ts"
 import { LspError } from "./LspError.ts"
-import { maxDiagnostics, type Published } from "./Published.ts"
+import { maxDiagnostics, maxFiles, type Published } from "./Published.ts"
 import * as Results from "./Results.ts"
 import type { Signal } from "./Signal.ts"
 import type { Diagnostic } from "./Types.ts"
@@ -171,6 +171,16 @@ export class Diagnosing {
     })
   }
 
+  /** The oldest make room. */
+  #keep(key: string, pulled: Pulled): void {
+    this.#pulled.delete(key)
+    this.#pulled.set(key, pulled)
+    for (const oldest of this.#pulled.keys()) {
+      if (this.#pulled.size <= maxFiles) break
+      this.#pulled.delete(oldest)
+    }
+  }
+
   #pull(
     document: OpenDocument,
     provider: PullProvider,
@@ -212,22 +222,17 @@ export class Diagnosing {
         for (const [uri, one] of Object.entries(report.related)) {
           const related = Results.readReport(one)
           if (related === null || related.unchanged) continue
-          this.#pulled.set(keyFor(uri), {
+          this.#keep(keyFor(uri), {
             result_id: related.result_id,
             items: Results.readDiagnostics(uri, related.items, maxDiagnostics)
           })
         }
         if (report.unchanged) {
-          if (before !== undefined) return before.items
-          return []
+          // said to who has nothing, it says nothing
+          return before?.items ?? null
         }
         const items = Results.readDiagnostics(document.uri, report.items, maxDiagnostics)
-        this.#pulled.delete(key)
-        this.#pulled.set(key, { result_id: report.result_id, items })
-        if (this.#pulled.size > maxDiagnostics) {
-          const [oldest] = this.#pulled.keys()
-          if (oldest !== undefined) this.#pulled.delete(oldest)
-        }
+        this.#keep(key, { result_id: report.result_id, items })
         return items
       }
     })
@@ -247,7 +252,7 @@ export class Diagnosing {
         for (const one of Array.isArray(items) ? items : []) {
           const report = Results.readReport(one)
           const uri = isJsonObject(one) ? own(one, "uri") : undefined
-          if (report === null || report.unchanged || typeof uri !== "string") continue
+          if (report === null || report.unchanged || typeof uri !== "string" || found.size >= maxFiles) continue
           found.set(keyOf(uri), Results.readDiagnostics(uri, report.items, maxDiagnostics))
         }
       }

@@ -8,6 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { isJsonObject, type JsonRpcObject, own } from "../codec/JsonRpc.ts"
+import * as TerminalText from "../codec/TerminalText.ts"
 import type { ProcessesService } from "../platform/Processes.ts"
 import { JsonRpcRefusal } from "../rpc/JsonRpcPeer.ts"
 import { clientCapabilities, ServerCapabilities } from "./Capabilities.ts"
@@ -47,6 +48,9 @@ export interface Greeted {
   readonly incoming: Incoming
 }
 
+/** Registrations before the answer to `initialize` that are kept. */
+const maxEarly = 1_000
+
 const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1) || "/"
 
 /**
@@ -75,7 +79,7 @@ export const greet = (
     let capabilities: ServerCapabilities | null = null
     const early: Array<(known: ServerCapabilities) => void> = []
     const onCapabilities = (act: (known: ServerCapabilities) => void): void => {
-      if (capabilities === null) early.push(act)
+      if (capabilities === null) void (early.length < maxEarly && early.push(act))
       else act(capabilities)
       signal.raise()
     }
@@ -152,7 +156,7 @@ export const greet = (
           : new LspError({
             reason: "start_failed",
             server,
-            message: `the language server ${server} refused initialize: ${error.message}`
+            message: `the language server ${server} refused initialize: ${TerminalText.line(error.message, 1_000)}`
           })
       )
     )

@@ -11,6 +11,10 @@ import type { Diagnostic } from "./Types.ts"
 export const maxFiles = 2_000
 /** Diagnostics of one file that are kept. @since 0.1.0 @category constants */
 export const maxDiagnostics = 1_000
+/** UTF-16 units of all their messages that are kept. @since 0.1.0 @category constants */
+export const maxUnits = 16 * 1024 * 1024
+/** What a diagnostic costs beside its message. */
+const unitsOfOne = 100
 
 /** @since 0.1.0 @category models */
 export interface PublishedSet {
@@ -26,10 +30,14 @@ export interface PublishedSet {
   readonly seq: number
 }
 
+const unitsOf = (items: ReadonlyArray<Diagnostic>): number =>
+  items.reduce((sum, { message }) => sum + message.length + unitsOfOne, 0)
+
 /** @since 0.1.0 @category models */
 export class Published {
   readonly #sets = new Map<string, PublishedSet>()
   #seq = 0
+  #units = 0
 
   get seq(): number {
     return this.#seq
@@ -37,12 +45,18 @@ export class Published {
 
   set(uri: string, items: ReadonlyArray<Diagnostic>, version: number | null, at: number): void {
     const key = keyOf(uri)
-    this.#sets.delete(key)
+    this.#drop(key)
     this.#sets.set(key, { uri, items, version, at, seq: ++this.#seq })
+    this.#units += unitsOf(items)
     for (const oldest of this.#sets.keys()) {
-      if (this.#sets.size <= maxFiles) break
-      this.#sets.delete(oldest)
+      if (oldest === key || (this.#sets.size <= maxFiles && this.#units <= maxUnits)) break
+      this.#drop(oldest)
     }
+  }
+
+  #drop(key: string): void {
+    this.#units -= unitsOf(this.#sets.get(key)?.items ?? [])
+    this.#sets.delete(key)
   }
 
   get(uri: string): PublishedSet | undefined {

@@ -9,13 +9,37 @@ import type { CodeSymbol, Diagnostic, Location, Position, Range, Severity, TextE
 
 const nothing: Position = { line: 0, character: 0 }
 
+/** UTF-16 units that are kept of a message, and of a hover. */
+const maxMessage = 8_000
+const maxHover = 32_000
+/** Of a name, a title, a source. @since 0.1.0 @category constants */
+export const maxName = 1_000
+/** Longer URIs name no file. */
+const maxUri = 16_384
+/** The largest number of the protocol (LSP 3.17, uinteger). */
+const maxUnit = 2 ** 31 - 1
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/**
+ * At most so many UTF-16 units; a copy, so that the whole text need not be kept for the part.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const cut = (text: string, most: number): string =>
+  text.length <= most ? text : `${decoder.decode(encoder.encode(text.slice(0, most - 1)))}\u2026`
+
 const isUnit = (value: unknown): value is number => typeof value === "number" && Number.isInteger(value) && value >= 0
 
 const readPosition = (value: unknown): Position | null => {
   if (!isJsonObject(value)) return null
   const line = own(value, "line")
   const character = own(value, "character")
-  return isUnit(line) && isUnit(character) ? { line, character } : null
+  return isUnit(line) && isUnit(character)
+    ? { line: Math.min(line, maxUnit), character: Math.min(character, maxUnit) }
+    : null
 }
 
 /** @since 0.1.0 @category decoding */
@@ -29,7 +53,7 @@ export const readRange = (value: unknown): Range | null => {
 const readLocation = (value: unknown): Location | null => {
   if (!isJsonObject(value)) return null
   const uri = own(value, "uri") ?? own(value, "targetUri")
-  if (typeof uri !== "string" || uri === "") return null
+  if (typeof uri !== "string" || uri === "" || uri.length > maxUri) return null
   const range = readRange(own(value, "range") ?? own(value, "targetSelectionRange") ?? own(value, "targetRange"))
   return range === null ? null : { uri, range }
 }
@@ -57,36 +81,39 @@ const flatten = (markdown: string): string =>
 /** String, MarkedString(s) or MarkupContent as text; null = nothing (reading 8.2). @since 0.1.0 @category decoding */
 export const readHover = (value: unknown): string | null => {
   if (!isJsonObject(value)) return null
-  const text = flatten(marked(own(value, "contents")))
+  const text = flatten(cut(marked(own(value, "contents")), maxHover))
   return text === "" ? null : text
 }
 
-const messageOf = (value: unknown): string => typeof value === "string" ? value : marked(value)
+const messageOf = (value: unknown): string => cut(typeof value === "string" ? value : marked(value), maxMessage)
 
-/** @since 0.1.0 @category decoding */
+/** At most `most`, of more the worst. @since 0.1.0 @category decoding */
 export const readDiagnostics = (uri: string, value: unknown, most: number): ReadonlyArray<Diagnostic> => {
   if (!Array.isArray(value)) return []
   const out: Array<Diagnostic> = []
+  const counts: Record<Severity, number> = { 1: 0, 2: 0, 3: 0, 4: 0 }
   for (const one of value) {
-    if (out.length >= most) break
     if (!isJsonObject(one)) continue
+    const given = own(one, "severity")
+    const severity: Severity = given === 2 || given === 3 || given === 4 ? given : 1
+    if (counts[severity] >= most) continue
     const message = messageOf(own(one, "message"))
     if (message === "") continue
-    const severity = own(one, "severity")
     const source = own(one, "source")
     const code = own(one, "code")
     const plain = isJsonObject(code) ? own(code, "value") : code
+    counts[severity]++
     out.push({
       uri,
       // a diagnostic without a usable place is about the file
       range: readRange(own(one, "range")) ?? { start: nothing, end: nothing },
-      severity: severity === 2 || severity === 3 || severity === 4 ? severity : 1 satisfies Severity,
+      severity,
       message,
-      source: typeof source === "string" ? source : "",
-      ...(typeof plain === "string" || typeof plain === "number" ? { code: String(plain) } : {})
+      source: typeof source === "string" ? cut(source, maxName) : "",
+      ...(typeof plain === "string" || typeof plain === "number" ? { code: cut(String(plain), maxName) } : {})
     })
   }
-  return out
+  return out.length <= most ? out : out.toSorted((a, b) => a.severity - b.severity).slice(0, most)
 }
 
 const kinds = [
@@ -119,7 +146,8 @@ const kinds = [
 ]
 
 const kindOf = (value: unknown): string => typeof value === "number" ? kinds[value - 1] ?? "symbol" : "symbol"
-const textOf = (value: unknown): string => typeof value === "string" ? value : ""
+const textOf = (value: unknown): string => typeof value === "string" ? cut(value, maxName) : ""
+const uriOf = (value: unknown): string => typeof value === "string" && value.length <= maxUri ? value : ""
 
 /** A call hierarchy item, or a symbol with `uri` and `range`. @since 0.1.0 @category decoding */
 export const readItem = (value: unknown): CodeSymbol | null => {
@@ -127,9 +155,9 @@ export const readItem = (value: unknown): CodeSymbol | null => {
   const name = own(value, "name")
   const uri = own(value, "uri")
   const range = readRange(own(value, "range"))
-  if (typeof name !== "string" || typeof uri !== "string" || range === null) return null
+  if (typeof name !== "string" || typeof uri !== "string" || uri.length > maxUri || range === null) return null
   return {
-    name,
+    name: cut(name, maxName),
     kind: kindOf(own(value, "kind")),
     uri,
     range,
@@ -148,11 +176,12 @@ export const readSymbols = (uri: string, value: unknown, most: number): Readonly
     for (const one of items) {
       if (out.length >= most) return
       if (!isJsonObject(one)) continue
-      const name = own(one, "name")
-      if (typeof name !== "string") continue
+      const given = own(one, "name")
+      if (typeof given !== "string") continue
+      const name = cut(given, maxName)
       const location = own(one, "location")
       const place = isJsonObject(location) ? location : null
-      const at = place === null ? uri : textOf(own(place, "uri"))
+      const at = place === null ? uri : uriOf(own(place, "uri"))
       const range = readRange(place === null ? own(one, "range") : own(place, "range"))
       if (at === "" || (range === null && place === null)) continue
       const whole = range ?? { start: nothing, end: nothing }
@@ -164,7 +193,7 @@ export const readSymbols = (uri: string, value: unknown, most: number): Readonly
         selection: readRange(own(one, "selectionRange")) ?? whole,
         container: container === "" ? textOf(own(one, "containerName")) : container
       })
-      visit(own(one, "children"), container === "" ? name : `${container}.${name}`, depth + 1)
+      visit(own(one, "children"), container === "" ? name : cut(`${container}.${name}`, maxName), depth + 1)
     }
   }
   visit(value, "", 0)
@@ -202,8 +231,8 @@ export const readWorkspaceEdit = (value: unknown): WorkspaceEdit | null => {
       if (!isJsonObject(one)) return null
       const kind = own(one, "kind")
       if (typeof kind === "string") {
-        const at = textOf(own(one, "uri")) || textOf(own(one, "oldUri"))
-        unsupported ??= `it would ${kind} ${at}`
+        const at = uriOf(own(one, "uri")) || uriOf(own(one, "oldUri"))
+        unsupported ??= `it would ${cut(kind, 40)} ${at}`
         continue
       }
       const document = own(one, "textDocument")

@@ -5,8 +5,8 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as ContentLengthFraming from "../codec/ContentLengthFraming.ts"
@@ -16,6 +16,7 @@ import type { JsonRpcHandlers, JsonRpcPeer } from "../rpc/JsonRpcPeer.ts"
 import * as Peer from "../rpc/Peer.ts"
 import * as StreamDuplex from "../rpc/StreamDuplex.ts"
 import { LspError } from "./LspError.ts"
+import { Signal } from "./Signal.ts"
 
 /** Of one message (reading 8.7). @since 0.1.0 @category constants */
 export const maxMessageBytes = 64 * 1024 * 1024
@@ -25,6 +26,10 @@ export const shutdownGrace = Duration.seconds(2)
 export const exitGrace = Duration.seconds(2)
 /** From TERM to KILL. @since 0.1.0 @category constants */
 export const termGrace = Duration.seconds(1)
+/** Bytes that wait for a server to read them. */
+const maxHeldBytes = 64 * 1024 * 1024
+/** Over that, a message has so long to find room; then the server is taken for one that reads no more. */
+const roomGrace = Duration.seconds(2)
 /** Characters of stderr that are kept. */
 const keptCharacters = 16_384
 /** A child that closed its output has so long to end by itself before its code is not waited for. */
@@ -97,24 +102,43 @@ export const start = (
       return said === "" ? "" : `; the last it wrote to stderr: ${said}`
     }
 
-    // One message at a time, held until the pipe has it even if its sender gives up: half a message ruins the stream.
-    const turn = yield* Effect.makeSemaphore(1)
+    // Whoever has something to say does not wait for the pipe: a server that reads no more would hold up every tool. What
+    // waits is bounded, goes out whole and in order.
+    const deaf = Effect.sync(() =>
+      new LspError({
+        reason: "server_exited",
+        server,
+        message: `the language server ${server} no longer reads its stdin${lastWords()}`
+      })
+    )
+    const waiting = yield* Queue.unbounded<Uint8Array>()
+    const room = new Signal()
+    let held = 0
+    let broken = false
+    let hangUp: (error: LspError) => Effect.Effect<void> = () => Effect.void
+    const pump = Effect.forever(Effect.flatMap(Queue.take(waiting), (bytes) =>
+      Effect.map(running.write(bytes), () => {
+        held -= bytes.byteLength
+        room.raise()
+      })))
+    yield* Effect.forkIn(
+      Effect.interruptible(Effect.catchAll(pump, () => Effect.sync(() => void (broken = true)))),
+      scope
+    )
+    const fits = (bytes: Uint8Array): boolean => held === 0 || held + bytes.byteLength <= maxHeldBytes
     const write = (bytes: Uint8Array): Effect.Effect<void, LspError> =>
-      Effect.uninterruptibleMask((restore) =>
-        restore(turn.take(1)).pipe(
-          Effect.zipRight(
-            Effect.forkIn(Effect.ensuring(Effect.interruptible(running.write(bytes)), turn.release(1)), scope)
-          ),
-          Effect.flatMap((fiber) => restore(Fiber.join(fiber))),
-          Effect.mapError(() =>
-            new LspError({
-              reason: "server_exited",
-              server,
-              message: `the language server ${server} no longer reads its stdin${lastWords()}`
-            })
-          )
-        )
-      )
+      Effect.gen(function*() {
+        if (!broken && !fits(bytes)) {
+          const waited = Effect.repeat(room.wait(Duration.toMillis(roomGrace)), { until: () => broken || fits(bytes) })
+          if (Option.isNone(yield* within(waited, roomGrace))) {
+            broken = true
+            yield* hangUp(yield* deaf)
+          }
+        }
+        if (broken) return yield* yield* deaf
+        held += bytes.byteLength
+        Queue.unsafeOffer(waiting, bytes)
+      })
 
     const ended: Effect.Effect<LspError> = Effect.map(
       Effect.timeoutOption(running.exit, endGrace),
@@ -151,6 +175,7 @@ export const start = (
       }),
       scope
     )
+    hangUp = peer.close
 
     const stop: ServerConnection["stop"] = (initialized) =>
       Effect.uninterruptible(Effect.gen(function*() {

@@ -1,4 +1,5 @@
 // A language server for tests that behaves as its first argument (JSON) says. Everything it hears goes to `log`.
+import * as child from "node:child_process"
 import * as fs from "node:fs"
 
 const options = JSON.parse(process.argv[2] ?? "{}")
@@ -9,6 +10,12 @@ log({ pid: process.pid })
 if (options.pids) fs.appendFileSync(options.pids, `${process.pid}\n`)
 if (options.ignore_term) process.on("SIGTERM", () => log({ signal: "SIGTERM" }))
 if (options.stderr) process.stderr.write(options.stderr)
+if (options.children) {
+  // one in our group that will not go by itself, which holds our stdout too
+  const script = "process.on('SIGTERM',()=>0);process.on('SIGHUP',()=>0);setInterval(()=>0,1000)"
+  const { pid } = child.spawn(process.execPath, ["-e", script], { stdio: ["ignore", "inherit", "inherit"] })
+  if (options.pids) fs.appendFileSync(options.pids, `${pid}\n`)
+}
 if (options.exit_at_start) process.exit(options.exit_at_start)
 
 const out = []
@@ -51,7 +58,7 @@ const range = (line, from, to) => ({ start: { line, character: from }, end: { li
 
 /** One diagnostic for each `BAD`, in the units of `encoding`. */
 const check = (text) => {
-  const found = []
+  const found = [...(options.diagnostics ?? [])]
   text.split(/\r\n|\n|\r/).forEach((line, number) => {
     for (let at = line.indexOf("BAD"); at >= 0; at = line.indexOf("BAD", at + 1)) {
       const before = line.slice(0, at)
@@ -62,7 +69,7 @@ const check = (text) => {
         : before.length
       found.push({
         range: range(number, character, character + 3),
-        message: "BAD is not allowed",
+        message: options.message === undefined ? "BAD is not allowed" : options.message.repeat(options.times ?? 1),
         ...(options.bare ? {} : { severity: 1, source: "hostile", code: "E1" })
       })
     }
@@ -125,7 +132,7 @@ const link = (uri) => ({
   originSelectionRange: range(0, 0, 1)
 })
 const definitions = (uri) =>
-  ({
+  options.definition === "given" ? options.answer : ({
     null: null,
     empty: [],
     location: location(uri),
@@ -135,6 +142,7 @@ const definitions = (uri) =>
     nonsense: { uri: 7, range: "here" }
   })[options.definition ?? "location"]
 const hovers = {
+  given: { contents: { kind: "plaintext", value: String(options.message).repeat(options.times ?? 1) } },
   null: null,
   string: { contents: "plain *text*" },
   marked: { contents: [{ language: "ts", value: "const a: 1" }, "words"] },
@@ -175,17 +183,21 @@ const answers = {
         : []
     )
   },
-  "textDocument/rename": ({ newName, textDocument }) => ({
-    documentChanges: [
-      ...(options.resource_edit ? [{ kind: "create", uri: "file:///tmp/evil" }] : []),
-      {
-        textDocument: { uri: options.rename_uri ?? textDocument.uri, version: 1 },
-        edits: check(documents.get(textDocument.uri)?.text ?? "").map((one) => ({ range: one.range, newText: newName }))
-      }
-    ]
-  }),
+  "textDocument/rename": ({ newName, textDocument }) =>
+    options.edit ?? ({
+      documentChanges: [
+        ...(options.resource_edit ? [{ kind: "create", uri: "file:///tmp/evil" }] : []),
+        {
+          textDocument: { uri: options.rename_uri ?? textDocument.uri, version: 1 },
+          edits: check(documents.get(textDocument.uri)?.text ?? "").map((one) => ({
+            range: one.range,
+            newText: newName
+          }))
+        }
+      ]
+    }),
   "textDocument/codeAction": ({ context, textDocument }) =>
-    context.diagnostics.map((one) => ({
+    options.actions ?? context.diagnostics.map((one) => ({
       title: "Make it GOOD",
       kind: "quickfix",
       isPreferred: true,
@@ -199,6 +211,7 @@ const answers = {
       throw { code: -32802, message: "later", data: { retriggerRequest: true } }
     }
     if (options.modified && results++ < options.modified) throw { code: -32801, message: "content modified" }
+    if (options.unchanged) return { kind: "unchanged", resultId: "r" }
     return previousResultId === resultId ? { kind: "unchanged", resultId } : { kind: "full", resultId, items }
   },
   "workspace/diagnostic": ({ partialResultToken }) => {
@@ -209,6 +222,15 @@ const answers = {
     }
     return { items }
   }
+}
+
+const registrationStorm = async () => {
+  for (let n = 0; n < options.storm; n++) {
+    const method = n % 2 === 0 ? "textDocument/diagnostic" : "hostile/thing"
+    const registerOptions = { identifier: `i${n}`, documentSelector: null, workspaceDiagnostics: true }
+    void ask("client/registerCapability", { registrations: [{ id: `r${n}`, method, registerOptions }] })
+  }
+  log({ stormed: await ask("client/unregisterCapability", { unregisterations: [{ id: "r0", method: "x" }] }) })
 }
 
 const serverRequests = async () => {
@@ -237,6 +259,15 @@ const serverRequests = async () => {
 const heard = {
   "initialized": () => {
     if (options.register) void serverRequests()
+    if (options.storm) void registrationStorm()
+    if (options.deaf) {
+      process.stdin.pause()
+      setInterval(() => undefined, 1000)
+    }
+    if (options.eat) {
+      const eaten = []
+      setInterval(() => eaten.push(Buffer.alloc(options.eat, 1)), 20)
+    }
     if (options.noise) raw(Buffer.from(options.noise))
     if (options.huge) raw(Buffer.from(`Content-Length: ${options.huge}\r\n\r\n{"jsonrpc":"2.0","method":"big"`))
   },
@@ -291,12 +322,20 @@ const take = (message) => {
     heard[method]?.(params)
     return
   }
+  if (options.die_on === method) process.kill(process.pid, "SIGKILL")
   if (options.silent_on?.includes(method)) return
   const answer = answers[method]
   if (answer === undefined) return send({ id, error: { code: -32601, message: `no ${method}` } })
   try {
     const value = answer(params)
+    if (options.wrong_ids) {
+      for (const other of [id + 1000, String(id + 1000), null, -1, 1e300]) send({ id: other, result: { wrong: other } })
+    }
     if (value !== undefined) send({ id, result: value })
+    if (options.wrong_ids) {
+      send({ id, result: null })
+      send({ id, error: { code: 1, message: "again" } })
+    }
   } catch (fault) {
     send({ id, error: fault })
   }
