@@ -15,6 +15,7 @@ const modules: Readonly<Record<string, () => Promise<Main>>> = {
   "sessions show": async () => (await import("./commands/Sessions.ts")).show,
   "sessions export": async () => (await import("./commands/Sessions.ts")).exportSession,
   "sessions delete": async () => (await import("./commands/Sessions.ts")).remove,
+  "usage": async () => (await import("./commands/Usage.ts")).main,
   "doctor": async () => (await import("./commands/Doctor.ts")).main,
   "demo": async () => (await import("./commands/Demo.ts")).main,
   "start": async () => (await import("./commands/Start.ts")).main,

@@ -42,6 +42,7 @@ import {
 } from "./spec/Policy.ts"
 import { completions, demo, doctor } from "./spec/Program.ts"
 import { sessionsDelete, sessionsExport, sessionsList, sessionsShow } from "./spec/Sessions.ts"
+import { usage } from "./spec/Usage.ts"
 import { vectorsCheck, vectorsEval } from "./spec/Vectors.ts"
 import type { CommandSpec } from "./spec/Types.ts"
 
@@ -95,6 +96,7 @@ export {
   sessionsList,
   sessionsShow,
   start,
+  usage,
   vectorsCheck,
   vectorsEval
 }
@@ -110,6 +112,7 @@ export const commands: ReadonlyArray<CommandSpec> = [
   sessionsShow,
   sessionsExport,
   sessionsDelete,
+  usage,
   authLogin,
   authLogout,
   authStatus,

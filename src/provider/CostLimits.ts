@@ -79,7 +79,9 @@ export const make = (limits: LimitsConfig, store: Pick<SessionStoreService, "spe
           if (spent >= limit) {
             reached ??= {
               code,
-              message: `stopped: ${usd(spent)} of ${usd(limit)} were spent ${what.words} (limits.${code}); ${what.remedy}`
+              message: `stopped: ${usd(spent)} of ${
+                usd(limit)
+              } were spent ${what.words} (limits.${code}); ${what.remedy}`
             }
           } else if (spent >= limit * warnAt && !warned.has(`${code} ${what.id}`)) {
             warned.add(`${code} ${what.id}`)

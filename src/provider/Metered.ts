@@ -83,23 +83,26 @@ export const layer: Layer.Layer<ApiClient, never, ApiClient | Models | SessionSt
             )
             if (reached !== null) return yield* limitError(reached)
           }
-          return counting(inner.sendMessage(messages, tools, options), ({ usage, whole }) =>
-            usage === null && !whole ? Effect.void : ids.make("att").pipe(
-              Effect.flatMap((id) =>
-                store.recordCall({
-                  id,
-                  session_id,
-                  workspace: root,
-                  purpose: options?.purpose ?? "other",
-                  model: model.name,
-                  usage,
-                  cost_usd: usage === null ? null : costOf(usage, model.price)
-                })
-              ),
-              Effect.catchAll((error) =>
-                Effect.logWarning(`what a request used could not be recorded: ${error.message}`)
+          return counting(
+            inner.sendMessage(messages, tools, options),
+            ({ usage, whole }) =>
+              usage === null && !whole ? Effect.void : ids.make("att").pipe(
+                Effect.flatMap((id) =>
+                  store.recordCall({
+                    id,
+                    session_id,
+                    workspace: root,
+                    purpose: options?.purpose ?? "other",
+                    model: model.name,
+                    usage,
+                    cost_usd: usage === null ? null : costOf(usage, model.price)
+                  })
+                ),
+                Effect.catchAll((error) =>
+                  Effect.logWarning(`what a request used could not be recorded: ${error.message}`)
+                )
               )
-            ))
+          )
         })
 
       return {

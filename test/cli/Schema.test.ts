@@ -20,6 +20,7 @@ import {
   LspStatus,
   LspSymbols
 } from "../../src/cli/LspSchemas.ts"
+import { UsageDocument } from "../../src/cli/UsageSchemas.ts"
 import * as Schemas from "../../src/cli/Schemas.ts"
 import { merge } from "../../src/config/Merge.ts"
 import * as Tiers from "../../src/config/Tiers.ts"
@@ -62,6 +63,7 @@ const published: Readonly<Record<string, Published>> = {
   "lsp-rename": { title: "hanzo-dev lsp rename --json", schema: LspRename },
   "lsp-status": { title: "hanzo-dev lsp status --json", schema: LspStatus },
   "lsp-doctor": { title: "hanzo-dev lsp doctor --json", schema: LspDoctor },
+  "usage": { title: "hanzo-dev usage --json", schema: UsageDocument },
   "doctor": { title: "hanzo-dev doctor --json", schema: Schemas.DoctorReport }
 }
 

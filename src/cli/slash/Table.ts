@@ -15,6 +15,14 @@ export const slashes: Readonly<Record<string, Slash>> = {
     help: "show the MCP servers and their prompts: /mcp, /mcp restart SERVER",
     load: async () => (await import("./Mcp.ts")).mcp
   },
+  usage: {
+    help: "show the tokens and the cost of this session: /usage [turn|session|day|model|kind]",
+    load: async () => (await import("./Usage.ts")).usage
+  },
+  cost: {
+    help: "show what this session and today have cost, and the limits",
+    load: async () => (await import("./Usage.ts")).cost
+  },
   sessions: {
     help: "list the latest sessions of this project",
     load: async () => (await import("./Sessions.ts")).sessions
