@@ -4,9 +4,6 @@
  *
  * @since 0.1.0
  */
-import * as Either from "effect/Either"
-import * as ParseResult from "effect/ParseResult"
-import * as Schema from "effect/Schema"
 import * as AST from "effect/SchemaAST"
 import { nearest } from "../codec/Distance.ts"
 import { type CheckedRoot, type Entry, type LocatedHook, plain } from "./Checked.ts"
@@ -20,6 +17,8 @@ import {
   isFree,
   isKnown,
   isPlain,
+  isRefined,
+  isValid,
   knownKeys,
   shapeOf,
   spellingsOf,
@@ -161,6 +160,7 @@ export class Check {
         `the key ${quote(key)} stands twice; the last value counts`
       )
     }
+    if (known.length === 0) return members
     const snakeOf = spellingsOf(known)
     const other = (key: string): boolean => (snakeOf.get(key) ?? key) !== key
     if (!members.some(({ key }) => other(key))) return members
@@ -184,6 +184,11 @@ export class Check {
   value(node: Document.Node, ast: AST.AST, path: string): Entry | undefined {
     if (node.type === "null") return undefined
     const types = strip(ast)
+    if (
+      (node.type === "string" || node.type === "boolean") && types.some((type) => isPlain(type) && fits(node, type))
+    ) {
+      return { kind: "value", value: node.value, line: this.line(node) }
+    }
     if (types.some((type) => AST.isUnknownKeyword(type))) {
       this.duplicatesIn(node, path)
       return { kind: "value", value: free(node), line: this.line(node) }
@@ -208,8 +213,7 @@ export class Check {
     }
     for (const candidate of candidates) {
       if (isPlain(candidate)) return { kind: "value", value: node.value, line: this.line(node) }
-      const result = ParseResult.validateEither(Schema.make(candidate))(node.value)
-      if (Either.isRight(result)) return { kind: "value", value: node.value, line: this.line(node) }
+      if (isValid(node.value, candidate)) return { kind: "value", value: node.value, line: this.line(node) }
     }
     const description = AST.getDescriptionAnnotation(type)
     return this.report(
@@ -236,7 +240,7 @@ export class Check {
   /** Undefined when a key that it cannot do without is missing or rejected. */
   object(node: Document.Node & { readonly type: "object" }, ast: AST.AST, path: string): Entry | undefined {
     const members = new Map<string, Entry>()
-    const { byName, index, names } = shapeOf(ast)
+    const { byName, index, names, required } = shapeOf(ast)
     const prefix = path === "" ? "" : `${path}.`
     const found = this.members(node, names, prefix)
     for (const member of found) {
@@ -254,8 +258,8 @@ export class Check {
       if (entry !== undefined) members.set(member.key, entry)
     }
     let complete = true
-    for (const [name, property] of byName) {
-      if (path === "" || property.isOptional || acceptsAbsence(path, name) || members.has(name)) continue
+    for (const name of path === "" ? [] : required) {
+      if (acceptsAbsence(path, name) || members.has(name)) continue
       complete = false
       const there = found.find((member) => member.key === name)
       // what was rejected has been told already; null counts as absent (reading 4.3)
@@ -268,7 +272,7 @@ export class Check {
         `${path} needs the key ${quote(name)}`
       )
     }
-    if (/^hooks\.\d+$/u.test(path)) this.hook(node, found, members, path)
+    if (path.startsWith("hooks.") && /^hooks\.\d+$/u.test(path)) this.hook(node, found, members, path)
     return complete ? { kind: "object", members, line: this.line(node) } : undefined
   }
 
@@ -294,8 +298,9 @@ export class Check {
     for (const { key, value } of this.members(node, [], "mcp_servers.")) {
       const path = `mcp_servers.${key}`
       const before = this.errors
-      const own = value.type === "object" ? checkServer(this, value, path) : value
-      const entry = this.value(own, entryType, path)
+      const entry = value.type === "object"
+        ? this.object(checkServer(this, value, path), unrefined(entryType), path)
+        : this.value(value, entryType, path)
       if (entry !== undefined) members.set(key, entry)
       if (this.errors > before) this.invalid_servers.add(key)
       else if (entry?.kind === "object" && isAdjusting([...entry.members.keys()])) {
@@ -342,10 +347,7 @@ export class Check {
     const before = this.errors
     const value = this.items(node, ast, path).map(({ entry }) => plain(entry))
     const description = AST.getDescriptionAnnotation(ast)
-    if (
-      this.errors === before && AST.isRefinement(ast) &&
-      Either.isLeft(ParseResult.validateEither(Schema.make(ast))(value))
-    ) {
+    if (this.errors === before && !isRefined(value, ast)) {
       return this.report(
         "error",
         "invalid_value",

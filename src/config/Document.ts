@@ -8,6 +8,7 @@
  * @since 0.1.0
  */
 import * as jsonc from "jsonc-parser"
+import { readTree } from "./TreeReader.ts"
 
 /** Deepest nesting accepted (reading G3). @since 0.1.0 @category constants */
 export const maxDepth = 200
@@ -149,6 +150,8 @@ const convert = (node: jsonc.Node): Node => {
 /** Never throws, whatever the text. @since 0.1.0 @category decoding */
 export const parse = (source: string): Document => {
   const text = source.startsWith("\uFEFF") ? source.slice(1) : source
+  const usual = readTree(text, maxDepth)
+  if (usual !== null) return { text, root: usual, problem: null }
   const { blank, tooDeepAt } = survey(text)
   if (blank) return { text, root: null, problem: null }
   if (tooDeepAt !== null) {
@@ -283,17 +286,19 @@ export interface Places {
 export const places = (text: string): Places => {
   let starts: Array<number> | undefined
   let spans: ReadonlyArray<readonly [start: number, end: number]> | undefined
+  /** The line of the last question: the next one is mostly about it, or about the one behind it. */
+  let last = 0
 
   const lineAt = (offset: number): { readonly line: number; readonly start: number; readonly end: number } => {
     if (starts === undefined) {
       starts = [0]
-      for (let i = 0; i < text.length; i++) {
-        const unit = text.charCodeAt(i)
-        if (unit === 10 || (unit === 13 && text.charCodeAt(i + 1) !== 10)) starts.push(i + 1)
-      }
+      for (const { index, 0: end } of text.matchAll(/\r\n|\n|\r/g)) starts.push(index + end.length)
     }
     const known = starts
-    const index = floorIndex(known.length, (i) => known[i] ?? 0, offset)
+    const startOf = (i: number): number => known[i] ?? Infinity
+    if (offset >= startOf(last + 1) && offset < startOf(last + 2)) last++
+    else if (offset < startOf(last) || offset >= startOf(last + 1)) last = floorIndex(known.length, startOf, offset)
+    const index = last
     let end = known[index + 1] ?? text.length
     while (end > (known[index] ?? 0) && (text[end - 1] === "\n" || text[end - 1] === "\r")) end -= 1
     return { line: index + 1, start: known[index] ?? 0, end }

@@ -95,6 +95,26 @@ const source = (layer: Layered): Source => ({
   value: plain(layer.entry)
 })
 
+/** `mergeEntries` of one layer alone, which most values are. */
+const onlyEntry = (
+  layer: Omit<Layered, "entry">,
+  entry: Entry,
+  key: string,
+  path: ReadonlyArray<string>,
+  sources: Map<string, ReadonlyArray<Source>>,
+  units: Map<string, Tier>
+): unknown => {
+  const members = entry.kind === "object" ? entry.members : null
+  if (members === null || members.size === 0) sources.set(key, [source({ ...layer, entry })])
+  if (members === null) return plain(entry)
+  if (definitionKeys(path) !== null) units.set(key, layer.tier)
+  const object: Record<string, unknown> = Object.create(null)
+  for (const [name, member] of members) {
+    object[name] = onlyEntry(layer, member, `${key}.${name}`, [...path, name], sources, units)
+  }
+  return object
+}
+
 const mergeEntries = (
   given: ReadonlyArray<Layered>,
   path: ReadonlyArray<string>,
@@ -105,6 +125,7 @@ const mergeEntries = (
   const top = layers.at(-1)
   if (top === undefined) return undefined
   const key = path.join(".")
+  if (layers.length === 1) return onlyEntry(top, top.entry, key, path, sources, units)
   if (top.entry.kind === "value") {
     sources.set(key, layers.toReversed().map(source))
     return top.entry.value

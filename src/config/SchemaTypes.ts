@@ -4,18 +4,39 @@
  *
  * @since 0.1.0
  */
+import * as Option from "effect/Option"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
 import * as AST from "effect/SchemaAST"
 import type * as Document from "./Document.ts"
 import { HanzoConfig } from "./Schema.ts"
 import { camel } from "./Words.ts"
 
-/** The types a value may have: the members of a union, without null and undefined. @since 0.1.0 @category combinators */
-export const strip = (ast: AST.AST): ReadonlyArray<AST.AST> =>
+const stripped = new WeakMap<AST.AST, ReadonlyArray<AST.AST>>()
+
+const stripOnce = (ast: AST.AST): ReadonlyArray<AST.AST> =>
   AST.isUnion(ast)
-    ? ast.types.flatMap(strip)
+    ? ast.types.flatMap(stripOnce)
     : AST.isUndefinedKeyword(ast) || (AST.isLiteral(ast) && ast.literal === null)
     ? []
     : [ast]
+
+/** The types a value may have: the members of a union, without null and undefined. @since 0.1.0 @category combinators */
+export const strip = (ast: AST.AST): ReadonlyArray<AST.AST> => {
+  const known = stripped.get(ast) ?? stripOnce(ast)
+  stripped.set(ast, known)
+  return known
+}
+
+const validators = new WeakMap<AST.AST, (value: unknown) => boolean>()
+
+/** Is a value of the Schema's type, refinements and all? What checks it is made once a type. @since 0.1.0 @category combinators */
+export const isValid = (value: unknown, ast: AST.AST): boolean => {
+  if (AST.isLiteral(ast)) return ast.literal === value
+  const known = validators.get(ast) ?? ParseResult.is(Schema.make(ast))
+  validators.set(ast, known)
+  return known(value)
+}
 
 /** How messages say what a value must be. @since 0.1.0 @category encoding */
 export const wanted = (types: ReadonlyArray<AST.AST>): string => {
@@ -34,6 +55,11 @@ export const wanted = (types: ReadonlyArray<AST.AST>): string => {
   })
   return [...(literals.length === 0 ? [] : [`one of ${literals.join(", ")}`]), ...others].join(" or ")
 }
+
+/** Is a value that is of a type without what refines it, also of the type itself? @since 0.1.0 @category combinators */
+export const isRefined = (value: unknown, ast: AST.AST): boolean =>
+  !AST.isRefinement(ast) ||
+  (isRefined(value, ast.from) && Option.isNone(ast.filter(value, AST.defaultParseOption, ast)))
 
 /** A type without what refines it. @since 0.1.0 @category combinators */
 export const unrefined = (ast: AST.AST): AST.AST => AST.isRefinement(ast) ? unrefined(ast.from) : ast
@@ -79,6 +105,8 @@ export interface Shape {
   readonly byName: ReadonlyMap<string, AST.PropertySignature>
   readonly names: ReadonlyArray<string>
   readonly index: AST.IndexSignature | undefined
+  /** Keys that must be there. */
+  readonly required: ReadonlyArray<string>
 }
 
 const shapes = new WeakMap<AST.AST, Shape>()
@@ -89,7 +117,9 @@ export const shapeOf = (ast: AST.AST): Shape => {
   if (known !== undefined) return known
   const type = AST.isTypeLiteral(ast) ? ast : undefined
   const byName = new Map((type?.propertySignatures ?? []).map((property) => [String(property.name), property]))
-  const shape = { byName, names: [...byName.keys()], index: type?.indexSignatures[0] }
+  const names = [...byName.keys()]
+  const required = names.filter((name) => byName.get(name)?.isOptional === false)
+  const shape = { byName, names, index: type?.indexSignatures[0], required }
   shapes.set(ast, shape)
   return shape
 }

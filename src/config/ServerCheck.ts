@@ -34,14 +34,17 @@ const named = (key: string): string => key === "transport" ? "type" : known.has(
  */
 export const checkServer = (check: Check, node: ObjectNode, path: string): ObjectNode => {
   const has_type = node.members.some(({ key }) => key === "type")
-  const members = node.members.flatMap((member): ReadonlyArray<Document.Member> => {
-    if (member.key === "transport") return has_type ? [] : [{ ...member, key: "type" }]
-    if (named(member.key) !== "trust_annotations" || check.tier === "user" || member.value.type === "null") {
-      return [member]
-    }
-    check.ignored(`${path}.trust_annotations`, member.value)
-    return []
-  })
+  const special = ({ key }: Document.Member): boolean => key === "transport" || named(key) === "trust_annotations"
+  const members = !node.members.some(special) ?
+    node.members :
+    node.members.flatMap((member): ReadonlyArray<Document.Member> => {
+      if (member.key === "transport") return has_type ? [] : [{ ...member, key: "type" }]
+      if (named(member.key) !== "trust_annotations" || check.tier === "user" || member.value.type === "null") {
+        return [member]
+      }
+      check.ignored(`${path}.trust_annotations`, member.value)
+      return []
+    })
   const given = new Map<string, Document.Node>()
   for (const { key, value } of members) {
     if (value.type === "null") given.delete(named(key))

@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
+import * as jsonc from "jsonc-parser"
 import * as Document from "../../src/config/Document.ts"
+import { readTree } from "../../src/config/TreeReader.ts"
 
 const value = (text: string): unknown => {
   const { problem, root } = Document.parse(text)
@@ -167,4 +169,78 @@ describe("properties", () => {
     const document = Document.parse(text)
     if (text.trim() !== "") assert.strictEqual(document.problem === null, accepted, text)
   }, { fastCheck: { numRuns: 500 } })
+
+  /** A tree as the careful parser gives it; null when it complains. */
+  const careful = (text: string): Document.Node | null => {
+    const of = (node: jsonc.Node): Document.Node => {
+      const { children = [], offset } = node
+      switch (node.type) {
+        case "object":
+          return {
+            type: "object",
+            offset,
+            members: children.map(({ children: [key, value] = [] }) => ({
+              key: String(key?.value),
+              key_offset: key?.offset ?? -1,
+              value: value === undefined ? { type: "null", offset: -1, value: null } : of(value)
+            }))
+          }
+        case "array":
+          return { type: "array", offset, items: children.map(of) }
+        default:
+          return { type: node.type, offset, value: node.value } as Document.Node
+      }
+    }
+    const errors: Array<jsonc.ParseError> = []
+    const tree = jsonc.parseTree(text, errors, { allowTrailingComma: true })
+    return tree === undefined || errors.length > 0 ? null : of(tree)
+  }
+
+  const pieces = FastCheck.string({
+    unit: FastCheck.constantFrom(
+      ..."{}[]:,\"\\/*\n\r\t 0-.eE+x\u0000\u0085\u2028\u00a0",
+      "\"a\"",
+      "\"a\":",
+      "[1,",
+      "true",
+      "false",
+      "null",
+      "12.5e-3",
+      "\\u0041",
+      "\\n",
+      "// c\n",
+      "/* c */",
+      "\u{1F600}"
+    ),
+    maxLength: 24
+  })
+
+  it.prop(
+    "the reader of usual texts gives the tree of the careful parser, or leaves the text to it",
+    [pieces],
+    ([text]) => {
+      const read = readTree(text, Document.maxDepth)
+      if (read !== null) assert.deepStrictEqual(read, careful(text), text)
+    },
+    { fastCheck: { numRuns: 3_000 } }
+  )
+
+  it.prop("what a program writes is a usual text, with blanks and comments and commas at ends too", [
+    FastCheck.json(),
+    FastCheck.constantFrom("", " ", "\n", "\r\n", "\t", "// c \"{\n", "/* [ */")
+  ], ([text, between]) => {
+    const spread = `${between}${JSON.stringify(JSON.parse(text), null, 2).replaceAll("\n", `${between}\n`)}${between}`
+    for (const each of [text, spread, spread.replaceAll(/([^[{,\s/*"])\n(\s*)([}\]])/g, "$1,\n$2$3")]) {
+      const read = readTree(each, Document.maxDepth)
+      assert.isNotNull(read, each)
+      assert.deepStrictEqual(read, careful(each), each)
+    }
+  }, { fastCheck: { numRuns: 300 } })
+
+  it("a text that is cut anywhere is left to the careful parser", () => {
+    const whole = "{\"a\": [\"x\\\"y\", -1.5e3, true, {\"b\\u0041\": null,},], /* c */ \"z\": \"\\\\\"}"
+    assert.deepStrictEqual(readTree(whole, 4), careful(whole))
+    for (let end = 0; end < whole.length; end++) assert.isNull(readTree(whole.slice(0, end), 4), whole.slice(0, end))
+    assert.isNull(readTree(whole, 2))
+  })
 })
