@@ -33,6 +33,8 @@ export interface RunInput {
    * is asked for nothing else. `focus` says what the summary should dwell on.
    */
   readonly compact?: { readonly focus: string }
+  /** The session is taken from another process that has a run of it: that one is asked to stop, and over in any case. */
+  readonly takeover?: boolean
 }
 
 /** @since 0.1.0 @category models */

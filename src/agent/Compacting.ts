@@ -17,7 +17,7 @@ import * as Savings from "../compactor/Savings.ts"
 import { emptied } from "../compactor/SessionCompactor.ts"
 import { ExitCode } from "../domain/Failure.ts"
 import type { Message } from "../domain/Message.ts"
-import { joined, type JoinedMessage } from "../storage/History.ts"
+import type { JoinedMessage } from "../storage/History.ts"
 import type { Entry, StorageError } from "../storage/SessionStore.ts"
 import { book } from "./Booking.ts"
 import type { CompactionGate } from "./CompactionGate.ts"
@@ -201,7 +201,7 @@ const pass = (
   Effect.gen(function*() {
     const { context, gate, system } = scene
     const turn = turnOf(scene)
-    const rows = joined(yield* context.store.entries(context.session_id))
+    const rows = yield* context.store.conversation(context.session_id)
     const messages = [system, ...rows.map(({ message }) => message)]
     const counts = messages.map(Budget.countOf)
     const possible = options.trigger === "auto" && turn.shortened < shortenLimit

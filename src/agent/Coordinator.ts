@@ -41,6 +41,9 @@ import * as RunHooks from "./RunHooks.ts"
 /** Model requests of one prompt unless said otherwise (reading 2.8). @since 0.1.0 @category constants */
 export const defaultMaxTurns = 100
 
+/** A run looks this often (milliseconds) at the least whether another process wants its session. */
+const stopPollMost = 3000
+
 /** Events a slow consumer may lie behind before the run waits for it. */
 const mailboxCapacity = 256
 
@@ -108,7 +111,9 @@ export const make = Effect.gen(function*() {
         })
       }
       const run_id = yield* ids.run
-      yield* store.beginRun({ id: run_id, session_id, model: model.name })
+      const takeover = input.takeover === true
+      if (takeover) yield* Effect.interruptible(store.askToStop(session_id))
+      yield* store.beginRun({ id: run_id, session_id, model: model.name, takeover })
       // Read once the session is ours: a run of another process that has just ended belongs to it.
       const messages = yield* Effect.tapError(
         store.history(session_id),
@@ -118,13 +123,26 @@ export const make = Effect.gen(function*() {
           )
       )
       const used = new Set<string>()
-      // Compacted calls are not in the history, and their ids are taken all the same: they are keys of the record.
-      const told = messages.some((message) => message.kind === "summary") ? yield* store.entries(session_id) : []
-      for (const message of [...messages, ...told.map((entry) => entry.message)]) {
+      // Compacted and hidden calls are not in the history, and their ids are taken all the same: they are keys of the record.
+      if (input.session_id !== undefined) {
+        for (const id of yield* store.callIds(session_id)) used.add(id)
+      }
+      for (const message of messages) {
         for (const call of toolCallsOf(message)) used.add(call.id)
       }
       return { model, session_id, run_id, used, messages: [...messages] }
     }).pipe(Effect.catchTag("StorageError", (error) => Effect.fail(storageError(error))))
+
+  /** Another process may want the session: it says so in the record. */
+  const heedStop = (run_id: string, cancel: Deferred.Deferred<string>): Effect.Effect<void> =>
+    Effect.gen(function*() {
+      for (let pause = 1000;; pause = Math.min(stopPollMost, pause + 100)) {
+        yield* Effect.sleep(pause)
+        const asked = yield* Effect.option(store.stopAsked(run_id))
+        const by = Option.getOrNull(Option.flatten(asked))
+        if (by !== null) return yield* Deferred.succeed(cancel, `process ${by} takes the session over`)
+      }
+    })
 
   // Uninterruptible as a whole: from the moment the session counts as busy, the driver that frees it must come to be.
   const start = (input: RunInput): Effect.Effect<Stream.Stream<AgentEvent, AgentError>, AgentError, Scope.Scope> =>
@@ -258,7 +276,12 @@ export const make = Effect.gen(function*() {
         }
         const denied = yield* Loop.appendUser(context, state, input.prompt)
         if (denied !== null) return denied
-        return yield* Loop.run(context, state, inbox, yield* promptSettings)
+        const titled = input.session_id === undefined && config.config.session_titles === "model"
+          ? yield* (yield* Effect.promise(() => import("./Titling.ts"))).begin(context, state)
+          : null
+        const outcome = yield* Loop.run(context, state, inbox, yield* promptSettings)
+        if (titled !== null) yield* titled.wait
+        return outcome
       }))
 
       const summary = () => ({ result: state.result, usage: state.usage, cost_usd: state.cost_usd, turns: state.turns })
@@ -342,6 +365,7 @@ export const make = Effect.gen(function*() {
       )
 
       yield* driver.pipe(Effect.interruptible, Mailbox.into(mailbox), Effect.forkScoped)
+      yield* Effect.forkScoped(Effect.interruptible(heedStop(run_id, run.cancel)))
       // Registered last, so that it runs first: a consumer that stops early must not leave the driver waiting in offer.
       yield* Effect.addFinalizer(() => mailbox.shutdown)
       return Mailbox.toStream(mailbox)

@@ -60,7 +60,8 @@ export const SessionSummary = Schema.Struct({
   tool_call_count: Schema.Number,
   usage: Usage,
   cost_usd: Schema.NullOr(Schema.Number),
-  is_archived: Schema.Boolean
+  is_archived: Schema.Boolean,
+  is_pinned: Schema.Boolean
 })
 
 /** `sessions list --json`, the latest first. @since 0.1.0 @category schemas */
@@ -90,7 +91,9 @@ const StoredEntry = Schema.Struct({
   turn: Schema.Number,
   timestamp: Schema.Number,
   withdrawn: Schema.Boolean,
+  hidden: Schema.optional(Schema.Number),
   finish_reason: Schema.optional(Schema.String),
+  replaces: Schema.optional(Schema.Array(Schema.String)),
   message: Message
 })
 
@@ -127,7 +130,18 @@ const Source = Schema.Struct({
 const TrustStatus = Schema.Literal("nothing", "trusted", "this_run", "untrusted")
 
 const definition = {
-  kind: Schema.Literal("mcp_server", "hook", "env", "sandbox", "permission", "provider", "lsp_server"),
+  kind: Schema.Literal(
+    "mcp_server",
+    "hook",
+    "env",
+    "sandbox",
+    "permission",
+    "provider",
+    "lsp_server",
+    "command",
+    "skill",
+    "agent"
+  ),
   tier: Schema.Literal("project", "local"),
   key: Schema.String,
   line: Schema.NullOr(Schema.Number)

@@ -62,7 +62,11 @@ const sensitive: ReadonlySet<string> = new Set([
   "api_key_command",
   "audit_required",
   "auth",
-  "telemetry"
+  "telemetry",
+  "session_retention",
+  "checkpoints",
+  "checkpoint_days",
+  "checkpoint_max_mb"
 ])
 
 /** What managed settings may hold beside rules that deny. */

@@ -37,6 +37,14 @@ const descriptions: Readonly<Record<string, string>> = {
   reserve_recent: "Latest turns that compaction leaves alone.",
   vim_timeout_ms: "Milliseconds a pending Vim command waits; 0 = for ever.",
   auto_max_rounds: "Rounds of automatic continuation.",
+  session_titles: "Where the title of a new session comes from: the first words of its first prompt, or the model.",
+  session_retention: "How long sessions are kept: days since they were active last, and room for all of them. " +
+    "Archived ones are kept. Counts in the user's settings only.",
+  checkpoints: "Keep the files as they were before each message changes them, for /rewind and /undo. null = in the " +
+    "conversation, and not in `run`. Counts in the user's settings only.",
+  checkpoint_days: "Days for which checkpoints are kept; 0 = for ever. Counts in the user's settings only.",
+  checkpoint_max_mb: "Room for the checkpoints of one workspace, in MB; the oldest go first; 0 = no limit. Counts in the " +
+    "user's settings only.",
   audit_required: "Deny tools while the audit cannot be written. Counts in the user's settings only."
 }
 

@@ -310,6 +310,20 @@ export const TelemetryConfig = Schema.Struct({
 export type TelemetryConfig = typeof TelemetryConfig.Type
 
 /**
+ * How long sessions are kept. A limit that is absent is none; archived sessions are kept whatever it says. Counts in the
+ * user tier only.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const RetentionConfig = Schema.Struct({
+  max_age_days: maybe.positive,
+  max_megabytes: maybe.positive
+})
+/** @since 0.1.0 @category models */
+export type RetentionConfig = typeof RetentionConfig.Type
+
+/**
  * The merged settings. Rooms that are not built yet read nothing from their keys; the keys are known all the same, so
  * that a settings file written for a later version is no error.
  *
@@ -339,6 +353,14 @@ export const HanzoConfig = Schema.Struct({
   reserve_recent: count,
   vim_timeout_ms: count,
   auto_max_rounds: count,
+  /** `words`: the first words of the first prompt. `model`: asked of the model beside the first answer. */
+  session_titles: Schema.Literal("words", "model"),
+  session_retention: RetentionConfig,
+  /** Null = not said: on in the conversation, off elsewhere. */
+  checkpoints: Schema.NullOr(Schema.Boolean),
+  /** 0 = kept whatever their age, or their size. */
+  checkpoint_days: count,
+  checkpoint_max_mb: count,
   audit_required: Schema.Boolean
 })
 /** @since 0.1.0 @category models */

@@ -169,6 +169,11 @@ export const defaults: TierValues = {
       reserve_recent: 3,
       vim_timeout_ms: 500,
       auto_max_rounds: 1,
+      session_titles: "words",
+      session_retention: {},
+      checkpoints: null,
+      checkpoint_days: 30,
+      checkpoint_max_mb: 2048,
       audit_required: false
     }).map(([key, value]): [string, Entry] => [key, entryOf(value)])
   )

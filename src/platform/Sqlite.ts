@@ -211,6 +211,26 @@ const prepareFile = (file: string): void => {
   }
 }
 
+/** Is there such a file? @since 0.1.0 @category predicates */
+export const exists = (file: string): boolean => file === ":memory:" || fs.existsSync(file)
+
+/**
+ * Removes a database that holds nothing of its own, with what belongs to it. What cannot be removed stays.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const remove = (file: string): Effect.Effect<void> =>
+  Effect.sync(() => {
+    for (const end of ["", "-wal", "-shm"]) {
+      try {
+        fs.rmSync(`${file}${end}`, { force: true })
+      } catch {
+        // opening it again says what is wrong
+      }
+    }
+  })
+
 const number = (db: Database, pragma: string): number => {
   const value = db.prepare(`PRAGMA ${pragma}`).all()[0]?.[pragma]
   return typeof value === "number" ? value : 0

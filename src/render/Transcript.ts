@@ -28,6 +28,7 @@ export interface TranscriptSession {
   readonly usage: Usage
   readonly cost_usd: number | null
   readonly is_archived: boolean
+  readonly is_pinned: boolean
 }
 
 /** @since 0.1.0 @category models */
@@ -54,12 +55,13 @@ export interface TranscriptEntry {
   readonly turn: number
   readonly timestamp: number
   readonly withdrawn: boolean
+  readonly hidden?: number
   readonly finish_reason?: string
   readonly replaces?: ReadonlyArray<string>
   readonly message: Message
 }
 
-/** A session with what was said in it; withdrawn entries may be among the entries. @since 0.1.0 @category models */
+/** A session with what was said in it; withdrawn and hidden entries may be among the entries. @since 0.1.0 @category models */
 export interface Transcript {
   readonly session: TranscriptSession
   readonly runs: ReadonlyArray<TranscriptRun>
@@ -79,7 +81,7 @@ const json = (value: object): string =>
  * | --- | --- |
  * | `session`, the first | those of TranscriptSession |
  * | `run`, in order of start | those of TranscriptRun |
- * | `entry`, in the order stored, withdrawn ones too | `id`, `key`, `run_id`, `turn`, `timestamp`, `withdrawn`, `finish_reason?`, `replaces?`, `message` (exact) |
+ * | `entry`, in the order stored, withdrawn and hidden ones too | `id`, `key`, `run_id`, `turn`, `timestamp`, `withdrawn`, `hidden?`, `finish_reason?`, `replaces?`, `message` (exact) |
  *
  * Lossless: what a terminal could act on stands as `\uXXXX`.
  *
@@ -107,7 +109,8 @@ export const toJsonl = (transcript: Transcript): string => {
       tool_call_count: session.tool_call_count,
       usage: session.usage,
       cost_usd: session.cost_usd,
-      is_archived: session.is_archived
+      is_archived: session.is_archived,
+      is_pinned: session.is_pinned
     },
     ...transcript.runs.map((run) => ({
       v: 1,
@@ -134,6 +137,7 @@ export const toJsonl = (transcript: Transcript): string => {
       turn: entry.turn,
       timestamp: entry.timestamp,
       withdrawn: entry.withdrawn,
+      hidden: entry.hidden,
       finish_reason: entry.finish_reason,
       replaces: entry.replaces,
       message: entry.message
@@ -168,8 +172,8 @@ interface Block {
 
 const blocksOf = (entries: ReadonlyArray<TranscriptEntry>): ReadonlyArray<Block> => {
   const blocks: Array<Block & { readonly turn: number; readonly messages: Array<Message> }> = []
-  for (const { message, run_id, turn, withdrawn } of entries) {
-    if (withdrawn) continue
+  for (const { hidden, message, run_id, turn, withdrawn } of entries) {
+    if (withdrawn || hidden !== undefined) continue
     const speaker = message.kind === "summary" ? "summary" : message.role
     const last = blocks.at(-1)
     if (
@@ -283,7 +287,7 @@ const markdownBlock = (block: Block): ReadonlyArray<string> => {
 }
 
 /**
- * A document for reading: title, facts, then the conversation without what was withdrawn. Tool input and output stand in
+ * A document for reading: title, facts, then the conversation without what was withdrawn or hidden. Tool input and output stand in
  * fences that their content cannot close; reasoning is quoted; control characters are shown as pictures.
  *
  * @since 0.1.0

@@ -6,13 +6,18 @@
 import type { Message, Part } from "../domain/Message.ts"
 import { partsOf } from "../domain/MessageParts.ts"
 
-/** What is needed of a stored entry. @since 0.1.0 @category models */
-export interface HistoryEntry {
+/** An entry that counts. @since 0.1.0 @category models */
+export interface LiveEntry {
   readonly key: string
   readonly run_id: string
   readonly turn: number
   readonly message: Message
+}
+
+/** What is needed of a stored entry. @since 0.1.0 @category models */
+export interface HistoryEntry extends LiveEntry {
   readonly withdrawn: boolean
+  readonly hidden?: number
   readonly replaces?: ReadonlyArray<string>
 }
 
@@ -27,7 +32,7 @@ export interface JoinedMessage {
  * stood, and takes over its place in a turn when it stands for a tool result.
  */
 const effective = (entries: ReadonlyArray<HistoryEntry>): ReadonlyArray<HistoryEntry> => {
-  const live = entries.filter((entry) => !entry.withdrawn)
+  const live = entries.filter((entry) => !entry.withdrawn && entry.hidden === undefined)
   const replaced = new Set(live.flatMap((entry) => entry.replaces ?? []))
   if (replaced.size === 0) return live
   const places = new Map<string, { readonly at: number; readonly entry: HistoryEntry }>()
@@ -48,7 +53,7 @@ const effective = (entries: ReadonlyArray<HistoryEntry>): ReadonlyArray<HistoryE
   return out.sort((a, b) => a.at - b.at).map(({ entry }) => entry)
 }
 
-const join = (items: ReadonlyArray<HistoryEntry>): JoinedMessage => {
+const join = (items: ReadonlyArray<LiveEntry>): JoinedMessage => {
   const keys = items.map((item) => item.key)
   const first = items[0]
   if (first !== undefined && items.length === 1) return { message: first.message, keys }
@@ -68,10 +73,10 @@ const callIds = (parts: ReadonlyArray<Part>): ReadonlyArray<string> =>
   parts.flatMap((part) => part.type === "tool_call" ? [part.id] : [])
 
 /** One turn: its assistant items as one message, then the results in the order of their calls, then what the user said. */
-const turn = (entries: ReadonlyArray<HistoryEntry>): ReadonlyArray<JoinedMessage> => {
+const turn = (entries: ReadonlyArray<LiveEntry>): ReadonlyArray<JoinedMessage> => {
   const before: Array<JoinedMessage> = []
-  const items: Array<HistoryEntry> = []
-  const results: Array<HistoryEntry> = []
+  const items: Array<LiveEntry> = []
+  const results: Array<LiveEntry> = []
   const after: Array<JoinedMessage> = []
   for (const entry of entries) {
     if (entry.message.role === "assistant" && entry.message.kind !== "summary") items.push(entry)
@@ -85,7 +90,7 @@ const turn = (entries: ReadonlyArray<HistoryEntry>): ReadonlyArray<JoinedMessage
   }
   const answer = items.length === 0 ? [] : [join(items)]
   const order = new Map(answer.flatMap(({ message }) => callIds(partsOf(message))).map((id, index) => [id, index]))
-  const rank = (entry: HistoryEntry): number => order.get(entry.message.tool_call_id ?? "") ?? order.size
+  const rank = (entry: LiveEntry): number => order.get(entry.message.tool_call_id ?? "") ?? order.size
   const settled = [...results]
     .sort((a, b) => rank(a) - rank(b))
     .map((entry): JoinedMessage => ({ message: entry.message, keys: [entry.key] }))
@@ -93,17 +98,17 @@ const turn = (entries: ReadonlyArray<HistoryEntry>): ReadonlyArray<JoinedMessage
 }
 
 /**
- * The conversation: withdrawn entries left out, replaced ones too; neighbouring entries of one run and turn joined into
- * one assistant message with its parts in order, the tool messages behind it in the order of its calls. An assistant
- * message that was stored whole comes back as it was.
+ * Entries that count, in the order of the conversation: neighbours of one run and turn joined into one assistant message
+ * with its parts in order, the tool messages behind it in the order of its calls. An assistant message that was stored
+ * whole comes back as it was.
  *
  * @since 0.1.0
  * @category combinators
  */
-export const joined = (entries: ReadonlyArray<HistoryEntry>): ReadonlyArray<JoinedMessage> => {
+export const grouped = (entries: ReadonlyArray<LiveEntry>): ReadonlyArray<JoinedMessage> => {
   const out: Array<JoinedMessage> = []
-  let group: Array<HistoryEntry> = []
-  for (const entry of effective(entries)) {
+  let group: Array<LiveEntry> = []
+  for (const entry of entries) {
     const first = group[0]
     if (first !== undefined && (first.run_id !== entry.run_id || first.turn !== entry.turn)) {
       out.push(...turn(group))
@@ -114,3 +119,12 @@ export const joined = (entries: ReadonlyArray<HistoryEntry>): ReadonlyArray<Join
   out.push(...turn(group))
   return out
 }
+
+/**
+ * The conversation out of everything stored: withdrawn and hidden entries left out, replaced ones too, the rest `grouped`.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const joined = (entries: ReadonlyArray<HistoryEntry>): ReadonlyArray<JoinedMessage> =>
+  grouped(effective(entries))

@@ -8,6 +8,7 @@
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import { placeAll } from "./Replacements.ts"
 import { spendingStep } from "./SpendingStep.ts"
 import { fromSql, StorageError } from "./StorageError.ts"
 
@@ -17,6 +18,8 @@ export interface Migration {
   readonly version: number
   readonly name: string
   readonly statements: ReadonlyArray<string>
+  /** What statements alone cannot do, in the same transaction, behind them. */
+  readonly after?: (sql: SqlClient) => Effect.Effect<void, SqlError>
 }
 
 /**
@@ -162,7 +165,25 @@ export const migrations: ReadonlyArray<Migration> = [
         token_count, finish_reason, reasoning, reasoning_details, reasoning_content FROM messages LIMIT 0`
     ]
   },
-  { version: 2, name: "spending", statements: spendingStep }
+  { version: 2, name: "spending", statements: spendingStep },
+  {
+    version: 3,
+    name: "what a conversation has left behind, who asks for a run, pins",
+    statements: [
+      // `replaced`: another entry stands for this one, so that a conversation is read without what it has left behind.
+      "ALTER TABLE message_details ADD COLUMN replaced INTEGER NOT NULL DEFAULT 0",
+      // `place`: the message_id where an entry that stands for others has its place in the conversation.
+      "ALTER TABLE message_details ADD COLUMN place INTEGER",
+      // `hidden`: the conversation went back to before this message_id; 0 = it is part of it.
+      "ALTER TABLE message_details ADD COLUMN hidden INTEGER NOT NULL DEFAULT 0",
+      `CREATE INDEX message_details_now ON message_details(session_id, message_id)
+        WHERE withdrawn = 0 AND replaced = 0 AND hidden = 0`,
+      // Who wants this run to stop, so that it can take the session over: its process id.
+      "ALTER TABLE runs ADD COLUMN stop_asked INTEGER",
+      "CREATE TABLE pins (session_id TEXT PRIMARY KEY REFERENCES sessions(id) ON DELETE CASCADE)"
+    ],
+    after: (sql) => placeAll(sql)
+  }
 ]
 
 /** The schema version this program writes. @since 0.1.0 @category constants */
@@ -197,6 +218,7 @@ export const migrate = Effect.fnUntraced(
       for (const step of steps) {
         if (step.version <= version) continue
         yield* Effect.forEach(step.statements, (statement) => sql.unsafe(statement), { discard: true }).pipe(
+          Effect.zipRight(version === 0 || step.after === undefined ? Effect.void : step.after(sql)),
           Effect.mapError((error) => {
             const known = toError(error)
             return known.reason !== "query" ? known : new StorageError({

@@ -26,10 +26,26 @@ const stored = (value: string): string => value.replaceAll("\0", "\uFFFD")
  * @since 0.1.0
  * @category encoding
  */
-export const keyColumn = (key: string): string => /^"|\0|\p{Surrogate}/u.test(key) ? JSON.stringify(key) : key
+export const keyColumn = (key: string): string =>
+  key.startsWith("\"") || key.includes("\0") || !key.isWellFormed() ? JSON.stringify(key) : key
 
 /** The key of a column of `keyColumn`. @since 0.1.0 @category decoding */
-export const keyOf = (column: string): string => column.startsWith("\"") ? String(JSON.parse(column)) : column
+export const keyOf = (column: string): string => {
+  if (!column.startsWith("\"")) return column
+  try {
+    return String(JSON.parse(column))
+  } catch {
+    return column
+  }
+}
+
+/** Call ids out of a JSON array of the columns of `assistant:<call_id>` keys. @since 0.1.0 @category decoding */
+export const callIdsOf = (json: string): ReadonlyArray<string> => {
+  const columns: unknown = JSON.parse(json)
+  return Array.isArray(columns)
+    ? columns.map((column: unknown) => keyOf(String(column)).slice("assistant:".length))
+    : []
+}
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -65,6 +81,9 @@ export const titleOf = (value: string): string | null => short(value, 80)
 
 /** What a list shows of a session: at most 200 characters in one line. @since 0.1.0 @category combinators */
 export const previewOf = (value: string): string | null => short(value, 200)
+
+/** A text of any length in one line without controls. @since 0.1.0 @category combinators */
+export const oneLine = (value: string): string => line(value, Number.MAX_SAFE_INTEGER)
 
 const shown = (part: Part): string => {
   switch (part.type) {
@@ -180,14 +199,16 @@ const SessionRow = Schema.Struct({
   tool_call_count: Count,
   ...UsageColumns.fields,
   cost_usd: Amount,
-  is_archived: Count
+  is_archived: Count,
+  is_pinned: Count
 })
 
 /** Columns of a session in the order of `SessionRow`. @since 0.1.0 @category constants */
 export const sessionColumns: string =
   `id, title, preview, workspace, provider, model, parent_session_id, started_at, last_active, ended_at, end_reason, ` +
   `message_count, tool_call_count, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, ` +
-  `COALESCE(actual_cost_usd, estimated_cost_usd) AS cost_usd, is_archived`
+  `COALESCE(actual_cost_usd, estimated_cost_usd) AS cost_usd, is_archived, ` +
+  `EXISTS (SELECT 1 FROM pins WHERE session_id = sessions.id) AS is_pinned`
 
 /** @since 0.1.0 @category decoding */
 export const decodeSessions = Schema.decodeUnknownEither(Schema.Array(SessionRow))
@@ -209,7 +230,8 @@ export const sessionOf = (row: typeof SessionRow.Type) => ({
   tool_call_count: row.tool_call_count,
   usage: usageOf(row),
   cost_usd: row.cost_usd,
-  is_archived: row.is_archived !== 0
+  is_archived: row.is_archived !== 0,
+  is_pinned: row.is_pinned !== 0
 })
 
 const RunRow = once(() =>
@@ -256,4 +278,18 @@ export const runOf = (row: RunRow) => ({
 
 /** @since 0.1.0 @category constants */
 export const entryColumns: string =
-  `message_id, entry_key, run_id, turn, message, finish_reason, timestamp, replaces, withdrawn`
+  `message_id, entry_key, run_id, turn, message, finish_reason, timestamp, replaces, withdrawn, hidden`
+
+/**
+ * The conversation in its order, without what was withdrawn, replaced or hidden. A result that stands for an earlier one belongs
+ * to the turn of that one.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const conversationQuery: string = `SELECT d.entry_key,
+    CASE WHEN d.role = 'tool' AND p.run_id IS NOT NULL THEN p.run_id ELSE d.run_id END AS run_id,
+    CASE WHEN d.role = 'tool' AND p.turn IS NOT NULL THEN p.turn ELSE d.turn END AS turn, d.message
+  FROM message_details d INDEXED BY message_details_now LEFT JOIN message_details p ON p.message_id = d.place
+  WHERE d.session_id = ? AND d.withdrawn = 0 AND d.replaced = 0 AND d.hidden = 0
+  ORDER BY COALESCE(d.place, d.message_id), d.message_id`

@@ -5,9 +5,10 @@
  */
 import type { SqlClient } from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Ref from "effect/Ref"
 import { empty } from "../domain/Usage.ts"
-import type { Identity, ProcessIdentityService } from "../platform/ProcessIdentity.ts"
+import type { Identity, Liveness, ProcessIdentityService } from "../platform/ProcessIdentity.ts"
 import { query } from "./Query.ts"
 import type { AttemptEnd, RunEnd } from "./SessionStore.ts"
 import { insert } from "./Spending.ts"
@@ -27,10 +28,11 @@ interface Owned {
   readonly pid: number
   readonly started: string
   readonly seen: number
+  readonly since: number
 }
 
-const owned = `SELECT r.id, r.owner_pid AS pid, r.owner_started AS started, s.last_active AS seen
-  FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.status = 'running'`
+const owned = `SELECT r.id, r.owner_pid AS pid, r.owner_started AS started, s.last_active AS seen,
+  r.started_at AS since FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.status = 'running'`
 
 /** Without a sign of life for this long (seconds), a run in a process namespace we cannot look into counts as ended. */
 const unknownGrace = 3600
@@ -42,15 +44,40 @@ const tokens = "input_tokens = input_tokens + ?, output_tokens = output_tokens +
   "cache_read_tokens = cache_read_tokens + ?, cache_write_tokens = cache_write_tokens + ?, " +
   "reasoning_tokens = reasoning_tokens + ?"
 
-const busy = (session_id: string, pid: number, elsewhere: boolean): StorageError =>
+/** A length of time as people say it: `45 seconds`, `12 minutes`. */
+const lasting = (seconds: number): string => {
+  const [amount, unit] = seconds < 90
+    ? [seconds, "second"]
+    : seconds < 5400
+    ? [seconds / 60, "minute"]
+    : seconds < 129_600
+    ? [seconds / 3600, "hour"]
+    : [seconds / 86_400, "day"]
+  const whole = Math.max(0, Math.round(amount))
+  return `${whole} ${unit}${whole === 1 ? "" : "s"}`
+}
+
+interface Judged extends Owned {
+  readonly life: Liveness
+  readonly gone: boolean
+}
+
+const busy = (session_id: string, run: Judged, now: number): StorageError =>
   new StorageError({
     reason: "session_busy",
-    message: elsewhere
-      ? `session ${session_id} has a run already, in process ${pid} of another container or machine: wait for its end, ` +
-        `or start a session of its own`
-      : `session ${session_id} has a run already, in process ${pid}: wait for its end, stop that process, or start a ` +
-        `session of its own`
+    message:
+      `session ${session_id} has a run already, in process ${run.pid}${
+        run.life === "unknown" ? " of another container or machine" : ""
+      }, for ${lasting(now - run.since)}: wait for its end, take the session over (--takeover), or go on with a copy ` +
+      `(--fork)`
   })
+
+interface Ending {
+  readonly code: string
+  readonly message: string
+}
+
+const processGone: Ending = { code: "process_gone", message: "the process ended before the run did" }
 
 /** @since 0.1.0 @category constructors */
 export const make = (sql: SqlClient, identity: ProcessIdentityService) =>
@@ -83,22 +110,31 @@ export const make = (sql: SqlClient, identity: ProcessIdentityService) =>
 
     /** Has the process of this run ended, as far as can be told? */
     const abandoned = (row: Owned, now: number) =>
-      Effect.map(identity.liveness({ pid: row.pid, started: row.started }), (life) => ({
-        id: row.id,
-        pid: row.pid,
+      Effect.map(identity.liveness({ pid: row.pid, started: row.started }), (life): Judged => ({
+        ...row,
         life,
         gone: life === "gone" || (life === "unknown" && now - row.seen > unknownGrace)
       }))
 
-    const interrupt = (run_ids: ReadonlyArray<string>, now: number) =>
+    /** The runs of this session in other processes. */
+    const others = (session_id: string, owner: Identity, now: number) =>
+      Effect.flatMap(
+        query<Owned>(sql, `${owned} AND r.session_id = ? AND NOT (r.owner_pid = ? AND r.owner_started = ?)`, [
+          session_id,
+          owner.pid,
+          owner.started
+        ]),
+        (rows) => Effect.forEach(rows, (row) => abandoned(row, now))
+      )
+
+    const interrupt = (run_ids: ReadonlyArray<string>, now: number, why: Ending = processGone) =>
       Effect.gen(function*() {
         const ids = JSON.stringify(run_ids)
         const changed = yield* query<{ readonly session_id: string }>(
           sql,
-          `UPDATE runs SET status = 'interrupted', ended_at = ?, error_code = 'process_gone',
-              error_message = 'the process ended before the run did'
+          `UPDATE runs SET status = 'interrupted', ended_at = ?, error_code = ?, error_message = ?
               WHERE status = 'running' AND id IN (SELECT value FROM json_each(?)) RETURNING session_id`,
-          [now, ids]
+          [now, why.code, why.message, ids]
         )
         yield* query(
           sql,
@@ -117,24 +153,33 @@ export const make = (sql: SqlClient, identity: ProcessIdentityService) =>
 
     return {
       /**
-       * Fails with `session_busy` while a run of the session belongs to another process that lives; one whose process
-       * has gone is ended as interrupted first. This process keeps its own runs apart.
+       * Fails with `session_busy` while a run of the session belongs to another process that lives, unless it is taken
+       * over: then that run is over, whatever its process does. One whose process has gone is ended as interrupted first.
+       * This process keeps its own runs apart.
        */
       beginRun: (
-        run: { readonly id: string; readonly session_id: string; readonly model: string },
+        run: {
+          readonly id: string
+          readonly session_id: string
+          readonly model: string
+          readonly takeover?: boolean
+        },
         owner: Identity,
         now: number
       ) =>
         Effect.gen(function*() {
-          const others = yield* query<Owned>(
-            sql,
-            `${owned} AND r.session_id = ? AND NOT (r.owner_pid = ? AND r.owner_started = ?)`,
-            [run.session_id, owner.pid, owner.started]
-          )
-          const judged = yield* Effect.forEach(others, (row) => abandoned(row, now))
-          const living = judged.find((one) => !one.gone)
-          if (living !== undefined) return yield* busy(run.session_id, living.pid, living.life === "unknown")
-          if (judged.length > 0) yield* interrupt(judged.map((one) => one.id), now)
+          const judged = yield* others(run.session_id, owner, now)
+          const living = judged.filter((one) => !one.gone)
+          const [first] = living
+          if (first !== undefined && run.takeover !== true) return yield* busy(run.session_id, first, now)
+          if (living.length > 0) {
+            yield* interrupt(living.map((one) => one.id), now, {
+              code: "taken_over",
+              message: `process ${owner.pid} took the session over`
+            })
+          }
+          const gone = judged.filter((one) => one.gone)
+          if (gone.length > 0) yield* interrupt(gone.map((one) => one.id), now)
           yield* query(
             sql,
             `INSERT INTO runs (id, session_id, status, model, started_at, owner_pid, owner_started)
@@ -292,6 +337,33 @@ export const make = (sql: SqlClient, identity: ProcessIdentityService) =>
         }),
 
       forgetAttempt: (attempt_id: string) => forget((note) => note.id === attempt_id),
+
+      /** The runs of this session that live in other processes. */
+      living: (session_id: string, owner: Identity, now: number) =>
+        Effect.map(others(session_id, owner, now), (judged) => judged.filter((one) => !one.gone).map((one) => one.id)),
+
+      /** Fails with `session_busy` while this process or another one that lives has a run of the session. */
+      mustBeIdle: (session_id: string, now: number) =>
+        Effect.gen(function*() {
+          const rows = yield* query<Owned>(sql, `${owned} AND r.session_id = ?`, [session_id])
+          const living = (yield* Effect.forEach(rows, (row) => abandoned(row, now))).find((one) => !one.gone)
+          if (living !== undefined) return yield* busy(session_id, living, now)
+        }),
+
+      /** Asks the owners of these runs to stop. */
+      askToStop: (run_ids: ReadonlyArray<string>, owner: Identity) =>
+        query(
+          sql,
+          "UPDATE runs SET stop_asked = ? WHERE status = 'running' AND id IN (SELECT value FROM json_each(?))",
+          [owner.pid, JSON.stringify(run_ids)]
+        ),
+
+      /** The process that asks for this run's end. */
+      stopAsked: (run_id: string) =>
+        Effect.map(
+          query<{ readonly stop_asked: number | null }>(sql, "SELECT stop_asked FROM runs WHERE id = ?", [run_id]),
+          (rows) => Option.fromNullable(rows[0]?.stop_asked)
+        ),
 
       /** Runs marked `running` whose process is gone. */
       orphans: (now: number) =>

@@ -11,7 +11,10 @@ import * as Layers from "../domain/Layers.ts"
 import type { RequestPurpose } from "../domain/ApiClient.ts"
 import type { Message } from "../domain/Message.ts"
 import type { Usage } from "../domain/Usage.ts"
+import type { IdPrefix } from "../domain/Ids.ts"
 import { Dirs } from "../platform/Dirs.ts"
+import type { JoinedMessage } from "./History.ts"
+import type { Policy } from "./Retention.ts"
 import type { StorageError } from "./StorageError.ts"
 
 export { StorageError } from "./StorageError.ts"
@@ -41,6 +44,7 @@ export interface SessionSummary {
   readonly usage: Usage
   readonly cost_usd: number | null
   readonly is_archived: boolean
+  readonly is_pinned: boolean
 }
 
 /** @since 0.1.0 @category models */
@@ -83,6 +87,8 @@ export interface StoredEntry extends Entry {
   readonly id: number
   readonly timestamp: number
   readonly withdrawn: boolean
+  /** The conversation went back to before the message with this id: not part of it until it is brought back. */
+  readonly hidden?: number
 }
 
 /** @since 0.1.0 @category models */
@@ -170,6 +176,63 @@ export interface SpendingFilter {
   readonly session_id?: string
 }
 
+/** Makes an id of a kind: `Ids.make`. @since 0.1.0 @category models */
+export type MakeId = (prefix: IdPrefix) => Effect.Effect<string>
+
+/** A copy to be made. @since 0.1.0 @category models */
+export interface Fork {
+  /** The id of the copy. */
+  readonly id: string
+  /** The session it is made from. */
+  readonly from: string
+  /** The last message that is copied (`StoredEntry.id`); absent = all of them. */
+  readonly at?: number
+}
+
+/** A session as a file tells it. @since 0.1.0 @category models */
+export interface ForeignSession {
+  readonly session: SessionSummary
+  readonly runs: ReadonlyArray<RunRecord>
+  readonly entries: ReadonlyArray<StoredEntry>
+}
+
+/** @since 0.1.0 @category models */
+export interface SearchOptions {
+  /** Absent = the sessions of every project. */
+  readonly workspace?: string
+  /** Archived sessions too. */
+  readonly archived?: boolean
+  /** Default 20. */
+  readonly limit?: number
+}
+
+/**
+ * Something that was found. `text` is a piece of it in one line, without controls; `matches` are the places of the words in
+ * it, in UTF-16 units. A title has no message.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface SearchMatch {
+  readonly session_id: string
+  readonly title: string | null
+  readonly workspace: string
+  readonly is_archived: boolean
+  readonly last_active: number
+  readonly kind: "title" | "prompt" | "answer" | "call" | "result" | "summary"
+  readonly message_id: number | null
+  readonly timestamp: number
+  readonly text: string
+  readonly matches: ReadonlyArray<readonly [number, number]>
+}
+
+/** A session that a policy lets go of. @since 0.1.0 @category models */
+export interface Expired {
+  readonly session: SessionSummary
+  /** About how many bytes of the record it takes; 0 where nobody asked for room. */
+  readonly bytes: number
+}
+
 /**
  * Writes are one transaction a call. All of them are safe to interrupt: a call has happened or it has not.
  *
@@ -183,7 +246,7 @@ export interface SessionStoreService {
   readonly find: (id_or_prefix: string) => Effect.Effect<SessionSummary, StorageError>
   /** The session of this workspace that was active last. */
   readonly latest: (workspace: string) => Effect.Effect<Option.Option<SessionSummary>, StorageError>
-  /** Last active first. Without `archived`, or with `archived: false`, those not archived; `true` = the archived ones. */
+  /** Pinned ones first, then the one that was active last. Without `archived`, or with `archived: false`, those not archived; `true` = the archived ones. */
   readonly list: (
     filter: {
       readonly workspace?: string
@@ -194,22 +257,66 @@ export interface SessionStoreService {
   ) => Effect.Effect<ReadonlyArray<SessionSummary>, StorageError>
   /** With all messages, runs and attempts; sessions that came from it stay and have no parent any more. */
   readonly delete: (id: string) => Effect.Effect<void, StorageError>
-  readonly setTitle: (id: string, title: string) => Effect.Effect<void, StorageError>
+  /** With `instead_of` only while the title is still that one. */
+  readonly setTitle: (id: string, title: string, instead_of?: string | null) => Effect.Effect<void, StorageError>
+  /** Archived sessions are in no list and are not gone on with unasked; they are kept whatever the retention. */
+  readonly archive: (id: string, archived: boolean) => Effect.Effect<void, StorageError>
+  /** Pinned sessions are the first of every list, and are kept whatever the retention. */
+  readonly pin: (id: string, pinned: boolean) => Effect.Effect<void, StorageError>
+  /**
+   * The conversation goes back to before message `from` (`StoredEntry.id`): it and what came after it stay in the record,
+   * hidden. Gives the mark for `unhide`. `invalid` inside an answer, `session_busy` while there is a run.
+   */
+  readonly hide: (id: string, from: number) => Effect.Effect<number, StorageError>
+  /** Brings back what `hide` took; `invalid` once the session has gone on without it. */
+  readonly unhide: (id: string, mark: number) => Effect.Effect<void, StorageError>
+  /** The marks of what is hidden, the latest message first. */
+  readonly hidden: (id: string) => Effect.Effect<ReadonlyArray<number>, StorageError>
+  /**
+   * A session of its own with a copy of what stands in another one; that one stays as it is. A cut inside an answer, or
+   * between a call and its result, is `invalid`.
+   */
+  readonly fork: (fork: Fork) => Effect.Effect<SessionSummary, StorageError>
+  /** A session from a file, all of it or nothing. Its ids are kept where they are free. */
+  readonly adopt: (
+    foreign: ForeignSession,
+    options: { readonly workspace: string; readonly make: MakeId }
+  ) => Effect.Effect<SessionSummary, StorageError>
+  /**
+   * Titles first, then messages, the latest first. Words are found whole, in any case and with any accents; all of them
+   * must be there. `"a phrase"`, `begin*`.
+   */
+  readonly search: (query: string, options: SearchOptions) => Effect.Effect<ReadonlyArray<SearchMatch>, StorageError>
+  /** What a policy lets go of: neither pinned and archived sessions nor such with a run that is on. */
+  readonly expired: (policy: Policy) => Effect.Effect<ReadonlyArray<Expired>, StorageError>
+  /** Deletes those of these sessions that have no run and are neither pinned nor archived; gives their ids. */
+  readonly prune: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>, StorageError>
+  /** Gives the room of what was deleted back to the system. Needs the record for itself for a while. */
+  readonly vacuum: Effect.Effect<void, StorageError>
 
-  /** All entries in order, withdrawn ones too (flagged). */
+  /** All entries in order, withdrawn and hidden ones too (flagged). */
   readonly entries: (id: string) => Effect.Effect<ReadonlyArray<StoredEntry>, StorageError>
-  /** The conversation for the next request: withdrawn entries left out, items of one turn joined. Not yet repaired. */
+  /** The conversation for the next request: withdrawn and hidden entries left out, items of one turn joined. Not yet repaired. */
   readonly history: (id: string) => Effect.Effect<ReadonlyArray<Message>, StorageError>
+  /** The same with the keys of the entries that each message was made of. What was replaced is not read. */
+  readonly conversation: (id: string) => Effect.Effect<ReadonlyArray<JoinedMessage>, StorageError>
+  /** Ids of the calls that have entries of their own in the record, of replaced and hidden ones too. */
+  readonly callIds: (id: string) => Effect.Effect<ReadonlyArray<string>, StorageError>
   readonly append: (session_id: string, entries: ReadonlyArray<Entry>) => Effect.Effect<void, StorageError>
   readonly withdraw: (session_id: string, keys: ReadonlyArray<string>) => Effect.Effect<void, StorageError>
 
   /**
    * One run of a session at a time, over all processes: fails with `session_busy` while another one that lives has a run
-   * of it. A run whose process has gone is ended as interrupted.
+   * of it. A run whose process has gone is ended as interrupted. With `takeover` one that lives is ended too: nothing more
+   * of it is recorded.
    */
   readonly beginRun: (
-    run: { readonly id: string; readonly session_id: string; readonly model: string }
+    run: { readonly id: string; readonly session_id: string; readonly model: string; readonly takeover?: boolean }
   ) => Effect.Effect<void, StorageError>
+  /** Asks the run of another process to stop and waits until it has, or for ten seconds. */
+  readonly askToStop: (session_id: string) => Effect.Effect<void, StorageError>
+  /** The process that asks for the end of a run. */
+  readonly stopAsked: (run_id: string) => Effect.Effect<Option.Option<number>, StorageError>
   /** Terminal update with all counters of run and session. */
   readonly endRun: (run_id: string, end: RunEnd) => Effect.Effect<void, StorageError>
   readonly runs: (session_id: string) => Effect.Effect<ReadonlyArray<RunRecord>, StorageError>

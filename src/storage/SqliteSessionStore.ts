@@ -8,201 +8,34 @@ import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import type { ParseError } from "effect/ParseResult"
-import type { ReasoningPart } from "../domain/Message.ts"
+import type * as Scope from "effect/Scope"
 import { ProcessIdentity, type ProcessIdentityService } from "../platform/ProcessIdentity.ts"
 import * as Sqlite from "../platform/Sqlite.ts"
-import { joined } from "./History.ts"
+import { decoded } from "./Decoded.ts"
+import * as EntryRecords from "./EntryRecords.ts"
+import { grouped } from "./History.ts"
 import { migrate, newest } from "./Migrations.ts"
 import { query } from "./Query.ts"
 import * as Rows from "./Rows.ts"
 import * as RunRecords from "./RunRecords.ts"
 import * as Spending from "./Spending.ts"
-import type { Entry, SessionStoreService } from "./SessionStore.ts"
-import { fromSql, fromSqlite, notFound, StorageError } from "./StorageError.ts"
+import type { SessionStoreService } from "./SessionStore.ts"
+import { fromSql, fromSqlite, notFound, type StorageError } from "./StorageError.ts"
 
 /** Seconds since the epoch, to the millisecond. */
 const seconds: Effect.Effect<number> = Effect.map(Clock.currentTimeMillis, (now) => now / 1000)
 
-/** A decoded row, or `corrupt` with the place. */
-const decoded = <A>(
-  path: string,
-  table: string,
-  result: Either.Either<A, ParseError>
-): Effect.Effect<A, StorageError> =>
-  Either.isRight(result) ? Effect.succeed(result.right) : Effect.fail(
-    new StorageError({
-      reason: "corrupt",
-      path,
-      message: `A row of ${table} in ${path} cannot be read: ${result.left.message}. ` +
-        `Move the file away to begin anew, or repair the row`
-    })
-  )
-
-/** What reads rows back is not needed by a session that begins. */
-const entryRows = Effect.promise(() => import("./EntryRows.ts"))
-
-/** Appends in the transaction of the caller. */
-const appendEntries = (sql: SqlClient, session_id: string, entries: ReadonlyArray<Entry>, now: number) =>
-  Effect.gen(function*() {
-    const known = yield* query(sql, "SELECT 1 AS found FROM sessions WHERE id = ?", [session_id])
-    if (known.length === 0) {
-      return yield* notFound(`there is no session ${session_id}; it may have been deleted meanwhile`)
-    }
-    let messages = 0
-    let calls = 0
-    let title: string | null = null
-    let preview: string | null = null
-    for (const entry of entries) {
-      const key = Rows.keyColumn(entry.key)
-      const present = yield* query(
-        sql,
-        "SELECT 1 AS found FROM message_details WHERE session_id = ? AND entry_key = ? AND withdrawn = 0",
-        [session_id, key]
-      )
-      if (present.length > 0) continue
-      const message = entry.message
-      const columns = Rows.columnsOf(message)
-      // Reasoning waits for the assistant row of its turn; that row then shows it in its own columns.
-      const takes = message.role === "assistant" && !columns.reasoning_only
-      const waiting = takes
-        ? yield* query<{ readonly message_id: number; readonly message: string }>(
-          sql,
-          `SELECT message_id, message FROM message_details WHERE session_id = ? AND run_id = ? AND turn = ?
-            AND reasoning_only = 1 AND withdrawn = 0 AND folded_into IS NULL ORDER BY message_id`,
-          [session_id, entry.run_id, entry.turn]
-        )
-        : []
-      const reasoning = Rows.reasoningColumns([
-        ...(yield* reasoningIn(waiting)),
-        ...(message.role === "assistant" ? Rows.reasoningOf(message) : [])
-      ])
-      const rows = yield* query<{ readonly id: number }>(
-        sql,
-        `INSERT INTO messages (session_id, role, content, tool_call_id, tool_calls, tool_name, timestamp, token_count,
-          finish_reason, reasoning, reasoning_details, reasoning_content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-          RETURNING id`,
-        [
-          session_id,
-          message.role,
-          columns.content,
-          columns.tool_call_id,
-          columns.tool_calls,
-          columns.tool_name,
-          now,
-          columns.token_count,
-          entry.finish_reason ?? null,
-          reasoning.reasoning,
-          reasoning.reasoning_details,
-          reasoning.reasoning_content
-        ]
-      )
-      const id = rows[0]?.id ?? null
-      yield* query(
-        sql,
-        `INSERT INTO message_details (message_id, session_id, entry_key, run_id, turn, role, message, finish_reason,
-          timestamp, reasoning_only, tool_calls, replaces) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        [
-          id,
-          session_id,
-          key,
-          entry.run_id,
-          entry.turn,
-          message.role,
-          columns.exact,
-          entry.finish_reason ?? null,
-          now,
-          columns.reasoning_only ? 1 : 0,
-          columns.tool_call_count,
-          entry.replaces === undefined ? null : JSON.stringify(entry.replaces)
-        ]
-      )
-      for (const row of waiting) {
-        yield* query(sql, "UPDATE message_details SET folded_into = ? WHERE message_id = ?", [id, row.message_id])
-        yield* query(sql, "DELETE FROM messages WHERE id = ?", [row.message_id])
-      }
-      if (!columns.reasoning_only) messages++
-      calls += columns.tool_call_count
-      if (message.role === "user") title ??= Rows.titleOf(columns.text)
-      if (message.kind !== "summary") preview = Rows.previewOf(columns.text) ?? preview
-    }
-    yield* query(
-      sql,
-      `UPDATE sessions SET message_count = message_count + ?, tool_call_count = tool_call_count + ?,
-        title = COALESCE(title, ?), preview = COALESCE(?, preview), last_active = MAX(last_active, ?) WHERE id = ?`,
-      [messages, calls, title, preview, now, session_id]
-    )
-  })
-
-const reasoningIn = (
-  rows: ReadonlyArray<{ readonly message: string }>
-): Effect.Effect<ReadonlyArray<ReasoningPart>, StorageError> =>
-  rows.length === 0
-    ? Effect.succeed([])
-    : Effect.flatMap(entryRows, ({ decodeMessage }) =>
-      Effect.map(
-        Effect.forEach(rows, (row) => decoded("the session database", "message_details", decodeMessage(row.message))),
-        (messages) => messages.flatMap(Rows.reasoningOf)
-      ))
-
-/** Withdraws in the transaction of the caller: rows are marked, counters and preview computed anew. */
-const withdrawEntries = (sql: SqlClient, session_id: string, keys: ReadonlyArray<string>) =>
-  Effect.gen(function*() {
-    const gone = yield* query<{ readonly message_id: number; readonly folded_into: number | null }>(
-      sql,
-      `UPDATE message_details SET withdrawn = 1 WHERE session_id = ? AND withdrawn = 0
-        AND entry_key IN (SELECT value FROM json_each(?)) RETURNING message_id, folded_into`,
-      [session_id, JSON.stringify(keys.map(Rows.keyColumn))]
-    )
-    if (gone.length === 0) return
-    const ids = JSON.stringify(gone.map((row) => row.message_id))
-    yield* query(sql, "UPDATE messages SET finish_reason = 'failed' WHERE id IN (SELECT value FROM json_each(?))", [
-      ids
-    ])
-    // Reasoning whose row was withdrawn under it waits again; a row that lost its reasoning shows what is left of it.
-    yield* query(
-      sql,
-      "UPDATE message_details SET folded_into = NULL WHERE withdrawn = 0 AND folded_into IN (SELECT value FROM json_each(?))",
-      [ids]
-    )
-    for (const target of new Set(gone.flatMap((row) => row.folded_into === null ? [] : [row.folded_into]))) {
-      const left = yield* query<{ readonly message: string }>(
-        sql,
-        `SELECT message FROM message_details WHERE withdrawn = 0 AND (folded_into = ? OR message_id = ?) ORDER BY message_id`,
-        [target, target]
-      )
-      const columns = Rows.reasoningColumns(yield* reasoningIn(left))
-      yield* query(
-        sql,
-        `UPDATE messages SET reasoning = ?, reasoning_details = ?, reasoning_content = ?
-          WHERE id = ? AND finish_reason IS NOT 'failed'`,
-        [columns.reasoning, columns.reasoning_details, columns.reasoning_content, target]
-      )
-    }
-    const latest = yield* query<{ readonly content: string }>(
-      sql,
-      `SELECT m.content FROM message_details d JOIN messages m ON m.id = d.message_id WHERE d.session_id = ?
-        AND d.withdrawn = 0 AND d.role IN ('user', 'assistant') AND m.content <> '' ORDER BY d.message_id DESC LIMIT 1`,
-      [session_id]
-    )
-    yield* query(
-      sql,
-      `UPDATE sessions SET preview = ?,
-        message_count = (SELECT COUNT(*) FROM message_details WHERE session_id = ? AND withdrawn = 0 AND reasoning_only = 0),
-        tool_call_count = (SELECT COALESCE(SUM(tool_calls), 0) FROM message_details WHERE session_id = ? AND withdrawn = 0)
-        WHERE id = ?`,
-      [Rows.previewOf(latest[0]?.content ?? ""), session_id, session_id, session_id]
-    )
-  })
+/** Milliseconds that another process has to end its run, and between two looks. */
+const stopPatience = 10_000
+const stopPoll = 100
 
 /** The service over an open and migrated client. @since 0.1.0 @category constructors */
 export const make = (
   sql: SqlClient,
   path: string,
   identity: ProcessIdentityService
-): Effect.Effect<SessionStoreService> =>
+): Effect.Effect<SessionStoreService, never, Scope.Scope> =>
   Effect.gen(function*() {
     const toError = fromSql(path)
     const storing = <A>(effect: Effect.Effect<A, SqlError | StorageError>): Effect.Effect<A, StorageError> =>
@@ -234,11 +67,47 @@ export const make = (
           yield* required(id)
           return []
         }
-        const { decodeEntries, entryOf } = yield* entryRows
+        const { decodeEntries, entryOf } = yield* EntryRecords.entryRows
         return (yield* decoded(path, "message_details", decodeEntries(rows))).map(entryOf)
       })
 
+    const conversation = (id: string) =>
+      Effect.gen(function*() {
+        const rows = yield* query(sql, Rows.conversationQuery, [id])
+        if (rows.length === 0) {
+          yield* required(id)
+          return []
+        }
+        const { decodeLive, liveOf } = yield* EntryRecords.entryRows
+        return grouped((yield* decoded(path, "message_details", decodeLive(rows))).map(liveOf))
+      })
+
     const records = yield* RunRecords.make(sql, identity)
+    // What a run has no use for is loaded by whoever asks for it.
+    const copies = Effect.promise(() => import("./Copies.ts"))
+    const hiding = Effect.promise(() => import("./Hiding.ts"))
+    const retention = Effect.promise(() => import("./Retention.ts"))
+    const scope = yield* Effect.scope
+    const search = yield* Effect.cached(
+      Effect.flatMap(Effect.promise(() => import("./Search.ts")), (module) => module.make(sql, path, scope))
+    )
+    const forget = (ids: ReadonlyArray<string>) => Effect.flatMap(search, (found) => found.forget(ids))
+
+    /** A change of a session that nobody runs. */
+    const idle = <A>(id: string, change: Effect.Effect<A, SqlError | StorageError>) =>
+      Effect.gen(function*() {
+        const now = yield* seconds
+        return yield* writing(Effect.zipRight(
+          required(id),
+          Effect.zipRight(records.mustBeIdle(id, now), change)
+        ))
+      })
+
+    const recover = Effect.gen(function*() {
+      const now = yield* seconds
+      const gone = yield* storing(records.orphans(now))
+      return gone.length === 0 ? 0 : yield* writing(records.interrupt(gone, now))
+    }).pipe(Effect.withSpan("SessionStore.recover"))
 
     return {
       create: Effect.fnUntraced(function*(session) {
@@ -300,7 +169,7 @@ export const make = (
       list: Effect.fn("SessionStore.list")((filter) =>
         storing(sessionsWhere(
           `is_archived = ? ${filter.workspace === undefined ? "" : "AND workspace = ?"}
-            ORDER BY last_active DESC, rowid DESC LIMIT ? OFFSET ?`,
+            ORDER BY is_pinned DESC, last_active DESC, rowid DESC LIMIT ? OFFSET ?`,
           [
             filter.archived === true ? 1 : 0,
             ...(filter.workspace === undefined ? [] : [filter.workspace]),
@@ -311,36 +180,139 @@ export const make = (
       ),
 
       delete: Effect.fn("SessionStore.delete")((id) =>
+        Effect.zipRight(
+          writing(Effect.gen(function*() {
+            yield* required(id)
+            yield* query(sql, "UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id = ?", [id])
+            yield* query(sql, "DELETE FROM sessions WHERE id = ?", [id])
+          })),
+          forget([id])
+        )
+      ),
+
+      setTitle: Effect.fn("SessionStore.setTitle")((id, title, instead_of) =>
         writing(Effect.gen(function*() {
           yield* required(id)
-          yield* query(sql, "UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id = ?", [id])
-          yield* query(sql, "DELETE FROM sessions WHERE id = ?", [id])
+          yield* query(
+            sql,
+            `UPDATE sessions SET title = ? WHERE id = ? ${instead_of === undefined ? "" : "AND title IS ?"}`,
+            [Rows.titleOf(title), id, ...(instead_of === undefined ? [] : [instead_of])]
+          )
         }))
       ),
 
-      setTitle: Effect.fn("SessionStore.setTitle")((id, title) =>
+      archive: Effect.fn("SessionStore.archive")((id, archived) =>
         writing(Effect.gen(function*() {
           yield* required(id)
-          yield* query(sql, "UPDATE sessions SET title = ? WHERE id = ?", [Rows.titleOf(title), id])
+          yield* query(sql, "UPDATE sessions SET is_archived = ? WHERE id = ?", [archived, id])
         }))
+      ),
+
+      pin: Effect.fn("SessionStore.pin")((id, pinned) =>
+        writing(Effect.gen(function*() {
+          yield* required(id)
+          yield* query(
+            sql,
+            pinned ? "INSERT OR IGNORE INTO pins (session_id) VALUES (?)" : "DELETE FROM pins WHERE session_id = ?",
+            [id]
+          )
+        }))
+      ),
+
+      hide: Effect.fn("SessionStore.hide")(function*(id, from) {
+        const { hide } = yield* hiding
+        return yield* idle(id, hide(sql, id, from))
+      }),
+
+      unhide: Effect.fn("SessionStore.unhide")(function*(id, mark) {
+        const { unhide } = yield* hiding
+        return yield* idle(id, unhide(sql, id, mark))
+      }),
+
+      hidden: Effect.fn("SessionStore.hidden")(function*(id) {
+        const { marks } = yield* hiding
+        return yield* storing(Effect.zipRight(required(id), marks(sql, id)))
+      }),
+
+      fork: Effect.fn("SessionStore.fork")(function*(wanted) {
+        const now = yield* seconds
+        const { fork } = yield* copies
+        return yield* writing(Effect.gen(function*() {
+          yield* required(wanted.from)
+          yield* fork(sql, wanted, now)
+          return yield* required(wanted.id)
+        }))
+      }),
+
+      adopt: Effect.fn("SessionStore.adopt")(function*(foreign, options) {
+        const now = yield* seconds
+        const { adopt } = yield* copies
+        return yield* writing(
+          Effect.flatMap(adopt(sql, foreign, { ...options, now }), required)
+        )
+      }),
+
+      search: Effect.fn("SessionStore.search")(function*(wanted, options) {
+        return yield* storing(Effect.flatMap(search, (found) => found.search(wanted, options)))
+      }),
+
+      expired: Effect.fn("SessionStore.expired")(function*(policy) {
+        yield* recover
+        const { candidates, expired, used } = yield* retention
+        return yield* storing(Effect.gen(function*() {
+          const going = expired(yield* candidates(sql, policy.max_bytes !== undefined), yield* used(sql), policy)
+          const bytes = new Map(going.map((one) => [one.id, one.bytes]))
+          const sessions = yield* sessionsWhere(
+            "id IN (SELECT value FROM json_each(?)) ORDER BY last_active, rowid",
+            [JSON.stringify([...bytes.keys()])]
+          )
+          return sessions.map((session) => ({ session, bytes: bytes.get(session.id) ?? 0 }))
+        }))
+      }),
+
+      prune: Effect.fn("SessionStore.prune")(function*(ids) {
+        const { remove } = yield* retention
+        const gone = yield* writing(remove(sql, ids))
+        yield* forget(gone)
+        return gone
+      }),
+
+      vacuum: storing(Effect.zipRight(query(sql, "VACUUM"), query(sql, "PRAGMA wal_checkpoint(TRUNCATE)"))).pipe(
+        Effect.asVoid,
+        Effect.withSpan("SessionStore.vacuum")
       ),
 
       entries: Effect.fn("SessionStore.entries")((id) => storing(entries(id))),
 
       history: Effect.fn("SessionStore.history")((id) =>
-        storing(Effect.map(entries(id), (all) => joined(all).map(({ message }) => message)))
+        storing(Effect.map(conversation(id), (all) => all.map(({ message }) => message)))
+      ),
+
+      conversation: Effect.fn("SessionStore.conversation")((id) => storing(conversation(id))),
+
+      callIds: Effect.fn("SessionStore.callIds")((id) =>
+        storing(Effect.map(
+          query<{ readonly keys: string }>(
+            sql,
+            `SELECT json_group_array(entry_key) AS keys FROM message_details INDEXED BY message_details_live
+              WHERE session_id = ? AND withdrawn = 0 AND (entry_key >= 'assistant:' AND entry_key < 'assistant;'
+                OR entry_key >= '"assistant:' AND entry_key < '"assistant;')`,
+            [id]
+          ),
+          (rows) => Rows.callIdsOf(rows[0]?.keys ?? "[]")
+        ))
       ),
 
       append: Effect.fnUntraced(function*(session_id, some) {
         if (some.length === 0) return
         const now = yield* seconds
         const noted = yield* records.notes(some)
-        yield* writing(Effect.zipRight(noted.write, appendEntries(sql, session_id, some, now)))
+        yield* writing(Effect.zipRight(noted.write, EntryRecords.append(sql, session_id, some, now)))
         yield* noted.done
       }),
 
       withdraw: Effect.fn("SessionStore.withdraw")((session_id, keys) =>
-        keys.length === 0 ? Effect.void : writing(withdrawEntries(sql, session_id, keys))
+        keys.length === 0 ? Effect.void : writing(EntryRecords.withdraw(sql, session_id, keys))
       ),
 
       beginRun: Effect.fnUntraced(function*(run) {
@@ -348,6 +320,19 @@ export const make = (
         const owner = yield* identity.self
         yield* writing(Effect.zipRight(required(run.session_id), records.beginRun(run, owner, now)))
       }),
+
+      askToStop: Effect.fn("SessionStore.askToStop")(function*(session_id) {
+        const owner = yield* identity.self
+        for (let waited = 0; waited < stopPatience; waited += stopPoll) {
+          const now = yield* seconds
+          const living = yield* storing(records.living(session_id, owner, now))
+          if (living.length === 0) return
+          if (waited === 0) yield* writing(records.askToStop(living, owner))
+          yield* Effect.sleep(stopPoll)
+        }
+      }),
+
+      stopAsked: (run_id) => storing(records.stopAsked(run_id)),
 
       endRun: Effect.fnUntraced(function*(run_id, end) {
         const now = yield* seconds
@@ -366,11 +351,7 @@ export const make = (
         }))
       ),
 
-      recover: Effect.gen(function*() {
-        const now = yield* seconds
-        const gone = yield* storing(records.orphans(now))
-        return gone.length === 0 ? 0 : yield* writing(records.interrupt(gone, now))
-      }).pipe(Effect.withSpan("SessionStore.recover")),
+      recover,
 
       beginAttempt: Effect.fnUntraced(function*(attempt) {
         yield* records.noteAttempt(attempt, yield* seconds)
@@ -380,7 +361,7 @@ export const make = (
         const now = yield* seconds
         yield* writing(Effect.gen(function*() {
           const session_id = yield* records.endAttempt(attempt_id, end, now)
-          if (some.length > 0) yield* appendEntries(sql, session_id, some, now)
+          if (some.length > 0) yield* EntryRecords.append(sql, session_id, some, now)
         }))
         yield* records.forgetAttempt(attempt_id)
       }),

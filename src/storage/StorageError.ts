@@ -19,7 +19,8 @@ import { explain, reasonOf, type SqliteError } from "../platform/Sqlite.ts"
  * | `migration` | the tables in the file are not what this version expects | move away |
  * | `too_new` | written by a newer version | update |
  * | `not_found` | no such session, run or attempt, or a prefix that fits several | the message lists them |
- * | `session_busy` | another process has a run of this session | the message names the process |
+ * | `session_busy` | another process has a run of this session, or has taken it over | the message names the process |
+ * | `invalid` | what was asked for makes no sense: a place that is none, a query without a word | the message says why |
  * | `query` | anything else the database refused | report it |
  *
  * @since 0.1.0
@@ -36,6 +37,7 @@ export class StorageError extends TaggedError("@hanzo/dev/storage/StorageError")
     "too_new",
     "not_found",
     "session_busy",
+    "invalid",
     "query"
   ),
   message: Schema.String,

@@ -15,8 +15,8 @@ import { ModelError, Models, type ResolvedModel } from "../../src/provider/Model
 import {
   SessionStore,
   type SessionStoreService,
-  type SpendingRow,
   type SessionSummary,
+  type SpendingRow,
   StorageError
 } from "../../src/storage/SessionStore.ts"
 
@@ -90,6 +90,7 @@ export const session = (id: string, over: Partial<SessionSummary> = {}): Session
   usage,
   cost_usd: 0.01,
   is_archived: false,
+  is_pinned: false,
   ...over
 })
 
@@ -155,6 +156,21 @@ export const bench = (options: BenchOptions = {}): Bench => {
       ),
     delete: (id) => Effect.sync(() => void deleted.push(id)),
     setTitle: unused("setTitle"),
+    archive: unused("archive"),
+    pin: unused("pin"),
+    hide: unused("hide"),
+    unhide: unused("unhide"),
+    hidden: unused("hidden"),
+    fork: unused("fork"),
+    adopt: unused("adopt"),
+    search: unused("search"),
+    expired: unused("expired"),
+    prune: unused("prune"),
+    vacuum: Effect.void,
+    conversation: unused("conversation"),
+    callIds: unused("callIds"),
+    askToStop: unused("askToStop"),
+    stopAsked: unused("stopAsked"),
     entries: (session_id) =>
       Effect.succeed([{
         id: 1,

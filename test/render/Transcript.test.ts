@@ -31,7 +31,8 @@ const transcript = (entries: ReadonlyArray<TranscriptEntry>, more: Partial<Trans
     tool_call_count: 1,
     usage,
     cost_usd: 0.0421,
-    is_archived: false
+    is_archived: false,
+    is_pinned: false
   },
   runs: [{
     id: "run_1",

@@ -384,7 +384,8 @@ describe("sessions", () => {
         tool_call_count: 0,
         usage: { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0 },
         cost_usd: null,
-        is_archived: false
+        is_archived: false,
+        is_pinned: false
       })
       yield* store.setTitle("ses_1", "mine\u001b[2J")
       yield* store.append("ses_1", [user("u3", "more")])
