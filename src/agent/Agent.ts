@@ -12,7 +12,9 @@ import type { AgentError } from "../domain/Failure.ts"
 import type { Part } from "../domain/Message.ts"
 import type { RunPermissionMode } from "../domain/Permission.ts"
 import type { Effort } from "../domain/ApiClient.ts"
+import type { ToolAccess } from "../tools/ToolAccess.ts"
 import * as Coordinator from "./Coordinator.ts"
+import type { RunNode } from "./RunTree.ts"
 
 /** @since 0.1.0 @category models */
 export interface RunInput {
@@ -33,8 +35,24 @@ export interface RunInput {
    * is asked for nothing else. `focus` says what the summary should dwell on.
    */
   readonly compact?: { readonly focus: string }
+  /**
+   * The prompt is a task for this agent in place of the session's own (HIP-301 section 14): its final text is the answer.
+   * One that there is not fails with `invalid_input`.
+   */
+  readonly delegate?: { readonly agent: string }
   /** The session is taken from another process that has a run of it: that one is asked to stop, and over in any case. */
   readonly takeover?: boolean
+  /** The run is a subagent's: what it has from the run that starts it. The session is a new one. */
+  readonly child?: ChildRun
+}
+
+/** @since 0.1.0 @category models */
+export interface ChildRun {
+  readonly parent: RunNode
+  readonly label: string
+  /** All limits of its tools, those of the parent among them. */
+  readonly access: ToolAccess
+  readonly title: string
 }
 
 /** @since 0.1.0 @category models */

@@ -90,12 +90,14 @@ export const auto = builtIn(
 /** @since 0.1.0 @category constants */
 export const builtIns: ReadonlyArray<AgentDefinition> = [plan, solve, code, auto]
 
+/** Tools that change nothing whatever they are called with (reading 2.10, without `lsp`, which renames too). */
+const looking: ReadonlySet<string> = new Set(
+  ["read", "glob", "grep", "bash_output", "todo", "fetch", "skill", "mcp_search", "mcp_resources", "mcp_read"]
+)
+
 /** Whether it can change nothing, as far as its own limits say. @since 0.1.0 @category combinators */
-export const changesNothing = (
-  definition: Pick<AgentDefinition, "access" | "chain">,
-  isReadOnly: (tool: string) => boolean
-): boolean =>
-  !definition.chain && definition.access.some((limit) =>
-    limit === "none" || limit === "read_only" ||
-    (Array.isArray(limit) && limit.every((name) => isReadOnly(name)))
+export const changesNothing = ({ access, chain }: Pick<AgentDefinition, "access" | "chain">): boolean =>
+  !chain &&
+  access.some((limit) =>
+    limit === "none" || limit === "read_only" || (Array.isArray(limit) && limit.every((name) => looking.has(name)))
   )

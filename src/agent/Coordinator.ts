@@ -18,7 +18,7 @@ import type { AgentEvent, AgentEventBody } from "../domain/AgentEvent.ts"
 import { AgentError, ExitCode } from "../domain/Failure.ts"
 import { Ids } from "../domain/Ids.ts"
 import { toolCallsOf } from "../domain/MessageParts.ts"
-import { PermissionPrompter } from "../domain/PermissionPrompter.ts"
+import { PermissionPrompter, type PermissionPrompterService } from "../domain/PermissionPrompter.ts"
 import { ApiClient } from "../domain/ApiClient.ts"
 import { ToolExecutor } from "../domain/ToolExecutor.ts"
 import * as Usage from "../domain/Usage.ts"
@@ -26,17 +26,20 @@ import { Workspace } from "../domain/Workspace.ts"
 import { Hooks } from "../hooks/Hooks.ts"
 import { Lsp } from "../lsp/Lsp.ts"
 import { Environment } from "../platform/Environment.ts"
+import { rounded } from "../provider/Cost.ts"
 import * as CostLimits from "../provider/CostLimits.ts"
 import { type ModelError, Models } from "../provider/Models.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { SessionStore, type StorageError } from "../storage/SessionStore.ts"
 import { McpAccess } from "../tools/McpAccess.ts"
+import { restricted } from "../tools/ToolAccess.ts"
 import type { AgentService, RunInput } from "./Agent.ts"
 import { samplingClient } from "./Booking.ts"
 import * as Gate from "./CompactionGate.ts"
 import * as Loop from "./Loop.ts"
 import type { RunContext, RunServices } from "./RunContext.ts"
 import * as RunHooks from "./RunHooks.ts"
+import { rootOf, type RunNode, RunTree } from "./RunTree.ts"
 
 /** Model requests of one prompt unless said otherwise (reading 2.8). @since 0.1.0 @category constants */
 export const defaultMaxTurns = 100
@@ -64,6 +67,18 @@ const storageError = (error: StorageError): AgentError =>
 const modelError = (error: ModelError): AgentError =>
   new AgentError({ reason: "model", message: error.message, cause: error })
 
+/** Questions of a subagent carry its name. */
+const named = (agent: string) => (prompter: PermissionPrompterService): PermissionPrompterService => ({
+  name: prompter.name,
+  requestPermission: (tool_name, input, context) => prompter.requestPermission(tool_name, input, { ...context, agent }),
+  ...(prompter.ask === undefined
+    ? {}
+    : {
+      ask: (question, context) =>
+        prompter.ask?.(question, { ...context, agent }) ?? Effect.succeed({ action: "escalate" })
+    })
+})
+
 /** @since 0.1.0 @category constructors */
 export const make = Effect.gen(function*() {
   const models = yield* Models
@@ -74,6 +89,9 @@ export const make = Effect.gen(function*() {
   const servers = yield* Effect.serviceOption(McpAccess)
   const lsp = yield* Effect.serviceOption(Lsp)
   const compactor = Option.getOrNull(yield* Effect.serviceOption(Compactor))
+  const tree = Option.getOrNull(yield* Effect.serviceOption(RunTree))
+  // What only an agent of its own needs is taken from here when there is one.
+  const surroundings = yield* Effect.context<never>()
   const services: RunServices = {
     api: yield* ApiClient,
     tools: yield* ToolExecutor,
@@ -97,13 +115,30 @@ export const make = Effect.gen(function*() {
       if (input.compact !== undefined && input.session_id === undefined) {
         return yield* new AgentError({ reason: "invalid_input", message: "there is no session to compact" })
       }
+      const definition = input.delegate === undefined ? null : yield* Effect.provide(
+        Effect.flatMap(
+          Effect.promise(() => import("./Delegation.ts")),
+          (delegation) => delegation.find(input.delegate?.agent ?? "")
+        ),
+        surroundings
+      )
       const model = yield* Effect.mapError(models.resolve(input.model), modelError)
       const session_id = input.session_id ?? (yield* ids.session)
       if (active.has(session_id)) {
         return yield* new AgentError({ reason: "session_busy", message: `session ${session_id} has a run already` })
       }
       if (input.session_id === undefined) {
-        yield* store.create({ id: session_id, workspace: workspace.root, provider: model.provider, model: model.model })
+        yield* store.create({
+          id: session_id,
+          workspace: workspace.root,
+          provider: model.provider,
+          model: model.model,
+          ...(input.child === undefined ? {} : {
+            parent_session_id: input.child.parent.session_id,
+            source: "subagent",
+            title: input.child.title
+          })
+        })
       } else if (Option.isNone(yield* store.get(session_id))) {
         return yield* new AgentError({
           reason: "session_not_found",
@@ -130,7 +165,7 @@ export const make = Effect.gen(function*() {
       for (const message of messages) {
         for (const call of toolCallsOf(message)) used.add(call.id)
       }
-      return { model, session_id, run_id, used, messages: [...messages] }
+      return { definition, model, session_id, run_id, used, messages: [...messages] }
     }).pipe(Effect.catchTag("StorageError", (error) => Effect.fail(storageError(error))))
 
   /** Another process may want the session: it says so in the record. */
@@ -156,7 +191,8 @@ export const make = Effect.gen(function*() {
       }
       const opened = yield* open(input)
       active.set(opened.session_id, run)
-      const { model, run_id, session_id, used } = opened
+      const { definition, model, run_id, session_id, used } = opened
+      const { child } = input
 
       let seq = 0
       let refusedUnasked = false
@@ -164,13 +200,20 @@ export const make = Effect.gen(function*() {
         Effect.suspend(() => {
           if (bodies.length === 0) return Effect.void
           const events = bodies.map((body): AgentEvent => {
-            if (body.type === "permission.decided" && body.decided_by === "no_prompter") refusedUnasked = true
+            const told = body.type === "subagent.event" ? body.event : body
+            if (told.type === "permission.decided" && told.decided_by === "no_prompter") refusedUnasked = true
             return { v: 1, seq: seq++, session_id, run_id, ...body }
           })
           return mailbox.offerAll(events)
         })
 
-      const runHooks = RunHooks.make(hooks, { session_id, sessions, scope: yield* Effect.scope, emit })
+      const runHooks = RunHooks.make(hooks, {
+        session_id,
+        sessions,
+        scope: yield* Effect.scope,
+        child: child !== undefined,
+        emit
+      })
       const heard = hooks.handles("notification")
         ? (bodies: ReadonlyArray<AgentEventBody>) => Effect.zipRight(emit(bodies), runHooks.notify(bodies))
         : emit
@@ -178,26 +221,60 @@ export const make = Effect.gen(function*() {
       const budget = compactor?.budget(model.traits.context_window) ?? null
       let items = 0
       const stem = run_id.slice(run_id.indexOf("_") + 1)
+      const state: Loop.RunState = {
+        messages: opened.messages,
+        turns: 0,
+        usage: Usage.empty,
+        cost_usd: model.price === null ? null : 0,
+        result: "",
+        inputs: 0,
+        warned: false
+      }
+      const node: RunNode = {
+        session_id,
+        run_id,
+        parent: child?.parent ?? null,
+        depth: child === undefined ? 0 : child.parent.depth + 1,
+        label: child?.label ?? "",
+        access: child?.access ?? [],
+        permission_mode: input.permission_mode ?? "default",
+        model,
+        effort: input.effort,
+        max_turns: input.max_turns ?? defaultMaxTurns,
+        max_cost_usd: input.max_cost_usd ?? null,
+        system_prompt_append: input.system_prompt_append ?? "",
+        messages: () => state.messages,
+        cost: () => state.cost_usd,
+        absorb: (usage, cost_usd) => {
+          state.usage = Usage.add(state.usage, usage)
+          if (cost_usd !== null) state.cost_usd = rounded((state.cost_usd ?? 0) + cost_usd)
+        },
+        running: new Set()
+      }
       const context: RunContext = {
         ...services,
+        tools: restricted(services.tools, child?.access ?? [], child?.label ?? ""),
+        prompters: child === undefined ? services.prompters : services.prompters.map(named(child.label)),
         hooks: runHooks,
         compaction: compactor === null || budget === null ? null : Gate.make(compactor, budget),
-        expand: Option.isSome(servers)
+        // what a subagent is told nobody has typed
+        expand: Option.isSome(servers) && child === undefined
           ? servers.value.expand
           : (content) => Effect.succeed({ content, problems: [] }),
         code: Option.isNone(lsp) ? Effect.succeed("") : lsp.value.context(session_id),
         session_id,
         run_id,
         model,
-        permission_mode: input.permission_mode ?? "default",
+        permission_mode: node.permission_mode,
         send: {
           model: model.name,
           session_id,
           booked: true,
           ...(input.effort === undefined ? {} : { effort: input.effort })
         },
-        max_turns: input.max_turns ?? defaultMaxTurns,
-        max_cost_usd: input.max_cost_usd ?? null,
+        max_turns: node.max_turns,
+        max_cost_usd: node.max_cost_usd,
+        node,
         limits,
         emit: heard,
         nextItemId: () => `item_${stem}_${items++}`,
@@ -207,15 +284,6 @@ export const make = Effect.gen(function*() {
           used.add(unique)
           return unique
         }
-      }
-      const state: Loop.RunState = {
-        messages: opened.messages,
-        turns: 0,
-        usage: Usage.empty,
-        cost_usd: model.price === null ? null : 0,
-        result: "",
-        inputs: 0,
-        warned: false
       }
       const inbox: Loop.Inbox = {
         takeSteering: () => run.steering.splice(0),
@@ -228,6 +296,7 @@ export const make = Effect.gen(function*() {
         session_id,
         mode: context.permission_mode,
         model: model.name,
+        ...(child === undefined ? {} : { agent: child.label, grants_session_id: rootOf(node).session_id }),
         api: samplingClient(context, state),
         report: (event) =>
           Effect.suspend(() => early === null ? heard([event]) : Effect.succeed(void early.push(event)))
@@ -235,7 +304,7 @@ export const make = Effect.gen(function*() {
 
       const work = Effect.scoped(Effect.gen(function*() {
         const attendance = input.compact === undefined ? yield* attend : null
-        const tools = yield* services.tools.definitions
+        const tools = yield* context.tools.definitions
         yield* emit([{
           type: "run.started",
           model: model.name,
@@ -274,9 +343,16 @@ export const make = Effect.gen(function*() {
             focus: input.compact.focus
           })
         }
+        if (definition !== null) {
+          const { delegated } = yield* Effect.promise(() => import("./Delegation.ts"))
+          return yield* Effect.provide(
+            delegated(context, state, { definition, prompt: input.prompt, run: service.run }),
+            surroundings
+          )
+        }
         const denied = yield* Loop.appendUser(context, state, input.prompt)
         if (denied !== null) return denied
-        const titled = input.session_id === undefined && config.config.session_titles === "model"
+        const titled = input.session_id === undefined && child === undefined && config.config.session_titles === "model"
           ? yield* (yield* Effect.promise(() => import("./Titling.ts"))).begin(context, state)
           : null
         const outcome = yield* Loop.run(context, state, inbox, yield* promptSettings)
@@ -360,12 +436,17 @@ export const make = Effect.gen(function*() {
       ).pipe(
         Effect.ensuring(Effect.suspend(() => {
           active.delete(session_id)
+          tree?.remove(node)
+          // also of a subagent that was stopped: what it has used is used
+          if (child !== undefined && child.parent.running.delete(node)) child.parent.absorb(state.usage, state.cost_usd)
           return Deferred.succeed(run.ended, undefined)
         }))
       )
 
+      tree?.add(node)
+      child?.parent.running.add(node)
       yield* driver.pipe(Effect.interruptible, Mailbox.into(mailbox), Effect.forkScoped)
-      yield* Effect.forkScoped(Effect.interruptible(heedStop(run_id, run.cancel)))
+      if (child === undefined) yield* Effect.forkScoped(Effect.interruptible(heedStop(run_id, run.cancel)))
       // Registered last, so that it runs first: a consumer that stops early must not leave the driver waiting in offer.
       yield* Effect.addFinalizer(() => mailbox.shutdown)
       return Mailbox.toStream(mailbox)

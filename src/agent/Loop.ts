@@ -19,6 +19,7 @@ import * as Gate from "./CompactionGate.ts"
 import * as Limits from "./Limits.ts"
 import type { RunContext } from "./RunContext.ts"
 import * as Spending from "./Spending.ts"
+import { exceeded } from "./RunTree.ts"
 import * as SystemPrompt from "./SystemPrompt.ts"
 import * as ToolRuns from "./ToolRuns.ts"
 import { repair } from "./Transcript.ts"
@@ -161,6 +162,11 @@ const answer = (
     }
   })
 
+const overBudget = ({ node }: RunContext): RunOutcome => {
+  const { limit, spent } = exceeded(node) ?? { limit: node.max_cost_usd, spent: node.cost() ?? 0 }
+  return failed("max_cost", `stopped at $${spent.toFixed(4)} (--max-cost ${limit})`, ExitCode.limit)
+}
+
 /** Asks whether to go on with a call that keeps giving the same result (reading 2.8). */
 const mayRepeat = (context: RunContext, call: ToolRuns.Settled["call"]): Effect.Effect<boolean> =>
   Effect.gen(function*() {
@@ -264,8 +270,7 @@ export const run = (
       if (gate !== null) Gate.measure(gate, outcome.usage, state.messages.length)
       if (outcome.text !== "") state.result = outcome.text
 
-      const overCost = context.max_cost_usd !== null && state.cost_usd !== null &&
-        state.cost_usd >= context.max_cost_usd
+      const overCost = exceeded(context.node) !== null
       const cut = outcome.stop_reason === "max_tokens" || outcome.stop_reason === "context_window"
       if (outcome.calls.length > 0) {
         const why = overCost
@@ -294,17 +299,15 @@ export const run = (
             }
             repetition = Limits.noRepetition
           }
+          // agents that the calls have started cost something too
+          if (exceeded(context.node) !== null) return overBudget(context)
         }
       }
       if (outcome.stop_reason === "refusal") {
         return failed("refused", "the model declined to go on", ExitCode.failed)
       }
       if (overCost && (outcome.calls.length > 0 || cut)) {
-        return failed(
-          "max_cost",
-          `stopped at $${(state.cost_usd ?? 0).toFixed(4)} (--max-cost ${context.max_cost_usd})`,
-          ExitCode.limit
-        )
+        return overBudget(context)
       }
       if (cut) {
         if (outcome.stop_reason === "context_window") {

@@ -18,6 +18,7 @@ import type { SessionStoreService } from "../storage/SessionStore.ts"
 import type { Expansion } from "../tools/McpAccess.ts"
 import type { CompactionGate } from "./CompactionGate.ts"
 import type { RunHooks } from "./RunHooks.ts"
+import type { RunNode } from "./RunTree.ts"
 
 /** @since 0.1.0 @category models */
 export interface RunServices {
@@ -45,6 +46,8 @@ export interface RunContext extends RunServices {
   readonly send: SendOptions
   readonly max_turns: number
   readonly max_cost_usd: number | null
+  /** The run among those that have started it, or that it starts. */
+  readonly node: RunNode
   /** Of the session and the day; null = the settings limit nothing. */
   readonly limits: CostLimits | null
   /** Offers events in order, with back-pressure; gives up at once when the consumer has gone. */

@@ -46,10 +46,12 @@ export const make = (
     readonly session_id: string
     readonly sessions: Map<string, string>
     readonly scope: Scope.Scope
+    /** A subagent's run: its prompt is nobody's, and session and run are those of whoever started it. */
+    readonly child: boolean
     readonly emit: (events: ReadonlyArray<AgentEventBody>) => Effect.Effect<void>
   }
 ): RunHooks => {
-  const { emit, scope, session_id, sessions } = options
+  const { child, emit, scope, session_id, sessions } = options
   const notifications: Array<Fiber.RuntimeFiber<unknown>> = []
   const context = {
     session_id,
@@ -67,12 +69,12 @@ export const make = (
   return {
     sessionStart: (source, model) =>
       Effect.suspend(() =>
-        sessions.has(session_id) || !hooks.handles("session_start")
+        child || sessions.has(session_id) || !hooks.handles("session_start")
           ? Effect.void
           : Effect.map(tell({ event: "session_start", source, model }), (told) => void sessions.set(session_id, told))
       ),
     submit: (prompt) =>
-      Effect.map(
+      child ? Effect.succeed({ allowed: true, context: "" }) : Effect.map(
         hooks.runEvent({ event: "user_prompt_submit", prompt }, context),
         (outcome): Submission =>
           outcome.decision === "allow"
@@ -112,7 +114,7 @@ export const make = (
       Effect.suspend(() =>
         end.status === "cancelled" ? Fiber.interruptAll(notifications) : Effect.asVoid(Fiber.awaitAll(notifications))
       ).pipe(
-        Effect.zipRight(hooks.handles("stop") ? Effect.asVoid(tell({ event: "stop", ...end })) : Effect.void)
+        Effect.zipRight(!child && hooks.handles("stop") ? Effect.asVoid(tell({ event: "stop", ...end })) : Effect.void)
       )
   }
 }

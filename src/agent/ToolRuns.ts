@@ -6,6 +6,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -15,6 +16,7 @@ import { failure, resultText } from "../domain/ToolExecutor.ts"
 import type { Entry, StorageError } from "../storage/SessionStore.ts"
 import type { Message } from "../domain/Message.ts"
 import type { RunContext } from "./RunContext.ts"
+import { rootOf } from "./RunTree.ts"
 import { interruptedResult } from "./Transcript.ts"
 import type { TurnCall } from "./TurnMachine.ts"
 
@@ -26,6 +28,9 @@ export interface Settled {
 
 /** How long a stopped tool may take to clean up before the run goes on without it. @since 0.1.0 @category constants */
 export const settleGrace = "15 seconds"
+
+/** An agent of its own stops its tools first, and they may have agents too. */
+const graceOf = (call: TurnCall): Duration.DurationInput => call.name === "task" ? "45 seconds" : settleGrace
 
 /** The result as the next request carries it. @since 0.1.0 @category combinators */
 export const resultMessage = (call: TurnCall, result: ToolResult): Message => {
@@ -93,11 +98,13 @@ const runOne = (context: RunContext, turn: number, call: TurnCall): Effect.Effec
         return yield* settle(failure(`the arguments of ${call.name} are not a JSON object: ${call.input_error}`), false)
       }
 
+      const { node } = context
       const fiber = yield* Effect.fork(
         restore(
           context.tools.execute(call.name, call.input, context.session_id, {
             call_id: call.id,
             permission_mode: context.permission_mode,
+            ...(node.parent === null ? {} : { agent: node.label, grants_session_id: rootOf(node).session_id }),
             report: (event) => context.emit([event])
           })
         )
@@ -106,7 +113,7 @@ const runOne = (context: RunContext, turn: number, call: TurnCall): Effect.Effec
       if (Exit.isFailure(joined)) {
         // Bounded: in an uninterruptible region a plain timeout would wait for a tool that never cleans up.
         yield* Fiber.interruptFork(fiber)
-        const late = yield* Fiber.await(fiber).pipe(Effect.interruptible, Effect.timeoutOption(settleGrace))
+        const late = yield* Fiber.await(fiber).pipe(Effect.interruptible, Effect.timeoutOption(graceOf(call)))
         const finished = Option.flatMap(late, (exit) => Exit.isSuccess(exit) ? Option.some(exit.value) : Option.none())
         yield* settle(Option.getOrElse(finished, () => failure(interruptedResult)), Option.isNone(finished))
         return yield* Effect.interrupt
@@ -164,11 +171,14 @@ export const runAll = (
         settled.set(call.id, result)
       })
     })
-  return Effect.forEach(
-    groups(calls, (call) => context.tools.isReadOnly(call.name, call.input)),
-    (group) => Effect.forEach(group, one, { concurrency: parallelTools, discard: true }),
-    { discard: true }
-  ).pipe(
+  const run = Effect.suspend(() =>
+    Effect.forEach(
+      groups(calls, (call) => context.tools.isReadOnly(call.name, call.input)),
+      (group) => Effect.forEach(group, one, { concurrency: parallelTools, discard: true }),
+      { discard: true }
+    )
+  )
+  return Effect.zipRight(context.tools.ready?.(calls.map((call) => call.name)) ?? Effect.void, run).pipe(
     Effect.map(() =>
       calls.flatMap((call) => {
         const result = settled.get(call.id)

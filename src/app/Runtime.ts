@@ -6,6 +6,8 @@
  */
 import * as Effect from "effect/Effect"
 import { Agent } from "../agent/Agent.ts"
+import { RunTree } from "../agent/RunTree.ts"
+import { Tasks } from "../agent/Tasks.ts"
 import { Compactor } from "../compactor/Compactor.ts"
 import { AllowAlways } from "../config/AllowAlways.ts"
 import { SettingsWriter } from "../config/SettingsWriter.ts"
@@ -61,6 +63,8 @@ import { layer as layerRegistry, NativeTools } from "../tools/Registry.ts"
 import { layerSandboxSlot } from "../tools/SandboxSlot.ts"
 import { layerSecretSlot } from "../tools/SecretSlot.ts"
 import { Shell } from "../tools/Shell.ts"
+import { makeTaskTool } from "../tools/Task.ts"
+import { TaskSlot } from "../tools/TaskSlot.ts"
 import { Todos } from "../tools/Todo.ts"
 import { layerServerSpawner } from "./LanguageServers.ts"
 import { layerSettings, type SettingsOptions } from "./Settings.ts"
@@ -152,6 +156,7 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
       Shell.layer,
       Jobs.layer,
       Todos.layer,
+      TaskSlot.layer,
       FetchPolicy.layer,
       Paths.layer,
       FileState.layer,
@@ -159,7 +164,7 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
       FileTools.layerOver,
       NativeTools.layerOf([
         withLsp(Effect.zipWith(FileTools, systemTools, (files, system) => [...files, ...system])),
-        Effect.map(makeLspTool, (tool) => [tool])
+        Effect.all([makeTaskTool, makeLspTool])
       ]),
       Guard.layer,
       layerRegistry
@@ -171,7 +176,8 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
     Sandbox,
     PermissionPrompter,
     McpAccess,
-    Lsp
+    Lsp,
+    TaskSlot
   )
 
 /** Everything of a workspace, the agent on top. Needs the platform and `layerProcess`. @since 0.1.0 @category layers */
@@ -183,7 +189,9 @@ export const layerWorkspace = (options: WorkspaceOptions = {}) =>
     layerModels(options),
     Metered.layer,
     options.compact_to_window === true ? Compactor.layerWindow : Compactor.layer,
-    Agent.layer
+    RunTree.layer,
+    Agent.layer,
+    Tasks.layer
   )
 
 /** Process and workspace in one, for a program that has one workspace. @since 0.1.0 @category layers */

@@ -28,8 +28,8 @@ export const question = ({ trust: { definitions, hash, record, root } }: Setting
 
 const fileOfTier = ({ files }: Settings, tier: "project" | "local"): string => files[tier] ?? tier
 
-/** Commands and skills are files of their own; their key names them. */
-const isFile = (kind: DefinitionKind): boolean => kind === "command" || kind === "skill"
+/** Commands, skills and agents are files of their own; their key names them. */
+const isFile = (kind: DefinitionKind): boolean => kind === "command" || kind === "skill" || kind === "agent"
 
 const indented = (text: string, by: string): string => neutralise(text).split("\n").map((each) => by + each).join("\n")
 
@@ -61,7 +61,7 @@ export const questionText = (config: Settings, style: Style): string => {
   }
   const extensions = asked.items.filter(({ kind }) => isFile(kind))
   if (extensions.length > 0) {
-    parts.push("", style.dim("commands and skills"), ...extensions.map((item) => itemText(item, style)))
+    parts.push("", style.dim("commands, skills and agents"), ...extensions.map((item) => itemText(item, style)))
   }
   if (asked.removed.length > 0) {
     parts.push("", style.dim("not there any more"))

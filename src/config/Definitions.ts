@@ -11,7 +11,7 @@ import { isSecretName, withoutUserInfo } from "./Secrets.ts"
 import { isOverlayKey } from "./ServerCheck.ts"
 import type { TierValues } from "./Tiers.ts"
 
-/** `command` and `skill` are files of a checkout, not settings. @since 0.1.0 @category models */
+/** `command`, `skill` and `agent` are files of a checkout, not settings. @since 0.1.0 @category models */
 export type DefinitionKind =
   | "mcp_server"
   | "hook"
@@ -22,10 +22,11 @@ export type DefinitionKind =
   | "lsp_server"
   | "command"
   | "skill"
+  | "agent"
 
 /**
  * One thing that waits. `key` is its place in its file, for example `hooks.0`, `mcp_servers.a`, `permissions.bash`, or of
- * a command or skill the file, relative to the root;
+ * a command, skill or agent the file, relative to the root;
  * `value` is what stands there, secrets included: it is hashed, never printed.
  *
  * @since 0.1.0
@@ -346,6 +347,15 @@ export const definitionText = ({ key, kind, value }: Definition): string => {
     }
     case "sandbox":
       return `sets ${key} to ${json(value)}`
+    case "agent": {
+      const { name, sha256, tools } = record(value)
+      const named = words(tools)
+      return [
+        `an agent that can be given tasks: ${plainText(name)}`,
+        Array.isArray(tools) ? `its tools: ${named.length === 0 ? "none" : named.join(", ")}` : "its tools: all",
+        `content: sha256 ${plainText(sha256)}`
+      ].join("\n")
+    }
     case "command":
     case "skill": {
       const { allows, name, runs, sha256 } = record(value)

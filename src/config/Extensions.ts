@@ -1,7 +1,7 @@
 /**
- * Files that extend the agent: commands (`NAME.md`) and skills (folders with a `SKILL.md`), of the user and of a checkout.
- * Where they are, what is read of them, and which of a checkout wait for trust (reading 4.9): commands with shell lines, and
- * everything that brings tools it wants allowed.
+ * Files that extend the agent: commands and agents (`NAME.md`) and skills (folders with a `SKILL.md`), of the user and of a
+ * checkout. Where they are, what is read of them, and which of a checkout wait for trust (reading 4.9): commands with shell
+ * lines, everything that brings tools it wants allowed, and agents, which work by themselves.
  *
  * Without such folders this costs a look at each place.
  *
@@ -16,7 +16,7 @@ import { sha256Hex } from "../platform/Sha256.ts"
 import type { Definition } from "./Definitions.ts"
 
 /** @since 0.1.0 @category models */
-export type ExtensionKind = "command" | "skill"
+export type ExtensionKind = "command" | "skill" | "agent"
 
 /** A folder that may hold some, the nearest first: what it holds wins over the same name in a later one. @since 0.1.0 @category models */
 export interface ExtensionPlace {
@@ -35,7 +35,7 @@ export type ExtensionContent =
 export interface ExtensionFile {
   readonly kind: ExtensionKind
   readonly tier: "project" | "user"
-  /** Of a command its path without `.md`, joined by colons; of a skill its folder. */
+  /** Of a command or an agent its path without `.md`, joined by colons; of a skill its folder. */
   readonly name: string
   /** Absolute. */
   readonly file: string
@@ -60,7 +60,8 @@ const maxDepth = 4
 
 const projectPlaces: Readonly<Record<ExtensionKind, ReadonlyArray<readonly [folder: string, below: string]>>> = {
   command: [[".hanzo", "commands"], [".claude", "commands"]],
-  skill: [[".hanzo", "skills"], [".agents", "skills"], [".claude", "skills"]]
+  skill: [[".hanzo", "skills"], [".agents", "skills"], [".claude", "skills"]],
+  agent: [[".hanzo", "agents"], [".claude", "agents"]]
 }
 
 /** @since 0.1.0 @category constructors */
@@ -147,8 +148,9 @@ const listed = (fs: FileSystem.FileSystem, directory: string): Effect.Effect<Rea
 const isFolder = (fs: FileSystem.FileSystem, path: string): Effect.Effect<boolean> =>
   Effect.orElseSucceed(Effect.map(fs.stat(path), ({ type }) => type === "Directory"), () => false)
 
-const commandsIn = (
+const markdownIn = (
   fs: FileSystem.FileSystem,
+  kind: "command" | "agent",
   place: ExtensionPlace,
   root: string | null
 ): Effect.Effect<ReadonlyArray<ExtensionFile>> =>
@@ -170,9 +172,14 @@ const commandsIn = (
           }
           const content = segment.test(base)
             ? yield* read(fs, place, root, file)
-            : { problem: "its name is no name of a command: letters, digits, _ . and -", line: null }
+            : {
+              problem: `its name is no name of ${
+                kind === "command" ? "a command" : "an agent"
+              }: letters, digits, _ . and -`,
+              line: null
+            }
           if (content !== null) {
-            found.push({ kind: "command", tier: place.tier, name: [...below, base].join(":"), file, shown, content })
+            found.push({ kind, tier: place.tier, name: [...below, base].join(":"), file, shown, content })
           }
         }
       })
@@ -224,12 +231,17 @@ export const filesOf = (
     const places = placesOf(kind, homes).filter((place) => tier === undefined || place.tier === tier)
     const all: Array<ExtensionFile> = []
     for (const place of yield* present(fs, places)) {
-      const each = kind === "command" ? commandsIn : skillsIn
       if (yield* leadsOut(fs, place, homes.root, place.directory)) {
         const problem = "it leads out of the project by a link; put a plain folder there"
         const { directory, shown } = place
         all.push({ kind, tier: place.tier, name: "", file: directory, shown, content: { problem, line: null } })
-      } else all.push(...yield* each(fs, place, homes.root))
+      } else {
+        all.push(
+          ...yield* kind === "skill"
+            ? skillsIn(fs, place, homes.root)
+            : markdownIn(fs, kind, place, homes.root)
+        )
+      }
     }
     return all
   })
@@ -256,9 +268,17 @@ const names = (value: FrontValue | undefined): ReadonlyArray<string> => {
 export const allowedTools = ({ data }: Pick<FrontMatter, "data">): ReadonlyArray<string> =>
   names(data.get("allowed-tools") ?? data.get("allowed_tools"))
 
+/** What `tools` of an agent names, as it is written; undefined = it names none, and the agent has all. @since 0.1.0 @category decoding */
+export const agentTools = ({ data }: Pick<FrontMatter, "data">): ReadonlyArray<string> | undefined =>
+  data.has("tools") ? names(data.get("tools")) : undefined
+
 /** What a file of a checkout waits for trust with; null = it is text and nothing else. @since 0.1.0 @category combinators */
 export const definitionOf = ({ content, kind, name, shown }: ExtensionFile): Definition | null => {
   if ("problem" in content) return null
+  if (kind === "agent") {
+    const tools = agentTools(content.front) ?? null
+    return { kind, tier: "project", key: shown, line: null, value: { name, tools, sha256: content.sha256 } }
+  }
   const allows = allowedTools(content.front)
   const runs = kind === "skill"
     ? []
@@ -268,12 +288,32 @@ export const definitionOf = ({ content, kind, name, shown }: ExtensionFile): Def
     : { kind, tier: "project", key: shown, line: null, value: { name, runs, allows, sha256: content.sha256 } }
 }
 
+/**
+ * Whether what the file brings beside its text counts: the user's own does; of a checkout exactly this content must have
+ * been trusted.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const isTrusted = (
+  file: ExtensionFile,
+  trust: { readonly status: string; readonly definitions: ReadonlyArray<Definition> }
+): boolean => {
+  const wanted = file.tier === "user" ? null : definitionOf(file)
+  if (wanted === null) return true
+  if (trust.status !== "trusted" && trust.status !== "this_run") return false
+  const value = JSON.stringify(wanted.value)
+  return trust.definitions.some((known) =>
+    known.kind === wanted.kind && known.key === wanted.key && JSON.stringify(known.value) === value
+  )
+}
+
 /** Everything of a checkout's extensions that waits for trust. @since 0.1.0 @category combinators */
 export const waitingExtensions = (
   fs: FileSystem.FileSystem,
   homes: ExtensionHomes
 ): Effect.Effect<ReadonlyArray<Definition>> =>
   homes.root === null ? Effect.succeed([]) : Effect.map(
-    Effect.all([filesOf(fs, "command", homes, "project"), filesOf(fs, "skill", homes, "project")]),
+    Effect.all((["command", "skill", "agent"] as const).map((kind) => filesOf(fs, kind, homes, "project"))),
     (found) => found.flat().flatMap((file) => definitionOf(file) ?? [])
   )

@@ -61,7 +61,8 @@ const decodeRecord = once(() => {
     "provider",
     "lsp_server",
     "command",
-    "skill"
+    "skill",
+    "agent"
   )
   const Record: Schema.Schema<TrustRecord> = Schema.Struct({
     hash: Schema.String,
