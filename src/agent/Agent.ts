@@ -13,6 +13,7 @@ import type { Part } from "../domain/Message.ts"
 import type { RunPermissionMode } from "../domain/Permission.ts"
 import type { Effort } from "../domain/ApiClient.ts"
 import type { ToolAccess } from "../tools/ToolAccess.ts"
+import type { Invocation } from "../instructions/Catalogue.ts"
 import * as Coordinator from "./Coordinator.ts"
 import type { RunNode } from "./RunTree.ts"
 
@@ -30,6 +31,11 @@ export interface RunInput {
   readonly max_cost_usd?: number
   /** Appended to the system prompt. */
   readonly system_prompt_append?: string
+  /**
+   * The prompt calls this command or skill of the user's own (`Instructions.invocation`): what its template comes to takes
+   * the place of the prompt, and the tools it wants allowed are so until the run ends, as far as no rule says otherwise.
+   */
+  readonly command?: Invocation
   /**
    * In place of a prompt, which is left empty: the session's conversation is compacted, whatever its size, and the model
    * is asked for nothing else. `focus` says what the summary should dwell on.

@@ -17,19 +17,19 @@ import { Config } from "../config/Config.ts"
 import type { AgentEvent, AgentEventBody } from "../domain/AgentEvent.ts"
 import { AgentError, ExitCode } from "../domain/Failure.ts"
 import { Ids } from "../domain/Ids.ts"
-import { toolCallsOf } from "../domain/MessageParts.ts"
+import { textOf, toolCallsOf } from "../domain/MessageParts.ts"
 import { PermissionPrompter, type PermissionPrompterService } from "../domain/PermissionPrompter.ts"
 import { ApiClient } from "../domain/ApiClient.ts"
 import { ToolExecutor } from "../domain/ToolExecutor.ts"
 import * as Usage from "../domain/Usage.ts"
 import { Workspace } from "../domain/Workspace.ts"
+import { Allowances } from "../permissions/Allowances.ts"
 import { Hooks } from "../hooks/Hooks.ts"
+import type { Invocation } from "../instructions/Catalogue.ts"
 import { Lsp } from "../lsp/Lsp.ts"
-import { Environment } from "../platform/Environment.ts"
 import { rounded } from "../provider/Cost.ts"
 import * as CostLimits from "../provider/CostLimits.ts"
 import { type ModelError, Models } from "../provider/Models.ts"
-import { Sandbox } from "../sandbox/Sandbox.ts"
 import { SessionStore, type StorageError } from "../storage/SessionStore.ts"
 import { McpAccess } from "../tools/McpAccess.ts"
 import { restricted } from "../tools/ToolAccess.ts"
@@ -37,6 +37,7 @@ import type { AgentService, RunInput } from "./Agent.ts"
 import { samplingClient } from "./Booking.ts"
 import * as Gate from "./CompactionGate.ts"
 import * as Loop from "./Loop.ts"
+import * as Prompting from "./Prompting.ts"
 import type { RunContext, RunServices } from "./RunContext.ts"
 import * as RunHooks from "./RunHooks.ts"
 import { rootOf, type RunNode, RunTree } from "./RunTree.ts"
@@ -64,6 +65,12 @@ const storageError = (error: StorageError): AgentError =>
     cause: error
   })
 
+const refused = (message: string, code = "prompt_refused"): Loop.RunOutcome => ({
+  _tag: "Failed",
+  error: { code, message },
+  exit_code: ExitCode.failed
+})
+
 const modelError = (error: ModelError): AgentError =>
   new AgentError({ reason: "model", message: error.message, cause: error })
 
@@ -83,9 +90,9 @@ const named = (agent: string) => (prompter: PermissionPrompterService): Permissi
 export const make = Effect.gen(function*() {
   const models = yield* Models
   const config = yield* Config
-  const environment = yield* Environment
   const hooks = yield* Hooks
-  const sandbox = yield* Effect.serviceOption(Sandbox)
+  const prompting = yield* Prompting.make
+  const allowances = Option.getOrNull(yield* Effect.serviceOption(Allowances))
   const servers = yield* Effect.serviceOption(McpAccess)
   const lsp = yield* Effect.serviceOption(Lsp)
   const compactor = Option.getOrNull(yield* Effect.serviceOption(Compactor))
@@ -103,6 +110,8 @@ export const make = Effect.gen(function*() {
   const { ids, store, workspace } = services
   const limits = CostLimits.make(config.config.limits, store)
   const active = new Map<string, ActiveRun>()
+  // What is wrong with an instruction file is told once, not at every prompt.
+  const toldOnce = new Set<string>()
   const sessions = new Map<string, string>()
 
   /** The session, its history and the run's own row; nothing of the run exists before this has succeeded. */
@@ -251,16 +260,27 @@ export const make = Effect.gen(function*() {
         },
         running: new Set()
       }
+      // what a subagent is told nobody has typed
+      const expandTyped: RunContext["expand"] = Option.isSome(servers) && child === undefined
+        ? servers.value.expand
+        : (content) => Effect.succeed({ content, problems: [] })
+      // The next prompt is that of a command, or one that came out of it, in which nothing is expanded again.
+      let pending: Invocation | "literal" | null = input.command ?? null
       const context: RunContext = {
         ...services,
         tools: restricted(services.tools, child?.access ?? [], child?.label ?? ""),
         prompters: child === undefined ? services.prompters : services.prompters.map(named(child.label)),
         hooks: runHooks,
         compaction: compactor === null || budget === null ? null : Gate.make(compactor, budget),
-        // what a subagent is told nobody has typed
-        expand: Option.isSome(servers) && child === undefined
-          ? servers.value.expand
-          : (content) => Effect.succeed({ content, problems: [] }),
+        expand: (content) => {
+          const command = pending
+          pending = null
+          if (command === "literal") return Effect.succeed({ content, problems: [] })
+          return command === null ? expandTyped(content) : Effect.flatMap(
+            Effect.promise(() => import("./CommandInserts.ts")),
+            (inserts) => inserts.expand(context, command, textOf({ role: "user", content }))
+          )
+        },
         code: Option.isNone(lsp) ? Effect.succeed("") : lsp.value.context(session_id),
         session_id,
         run_id,
@@ -316,37 +336,54 @@ export const make = Effect.gen(function*() {
         early = null
         yield* emit(told)
         if (attendance !== null && attendance.refusal !== null) {
-          return {
-            _tag: "Failed",
-            error: { code: "mcp_required", message: attendance.refusal },
-            exit_code: ExitCode.failed
-          } satisfies Loop.RunOutcome
+          return refused(attendance.refusal, "mcp_required")
+        }
+        if (input.command !== undefined) {
+          const { allows, kind, name } = input.command
+          yield* allowances?.add(
+            session_id,
+            allows.map((tool_pattern) => ({ tool_pattern, by: kind === "skill" ? `the skill ${name}` : `/${name}` }))
+          ) ?? Effect.void
         }
         yield* runHooks.sessionStart(input.session_id === undefined ? "new" : "resumed", model.name)
-        const promptSettings = Effect.map(
-          Option.isSome(sandbox) ? sandbox.value.notice : Effect.succeed(null),
-          (notice): Loop.PromptSettings => ({
-            sandbox: notice,
-            custom_instructions: config.config.custom_instructions,
-            append: [attendance?.instructions ?? "", input.system_prompt_append ?? ""].filter((text) => text !== "")
-              .join("\n\n"),
-            os: environment.os
-          })
-        )
+        const prompts: Loop.SystemPrompts = {
+          make: (names) =>
+            Effect.gen(function*() {
+              const { notices, text } = yield* prompting.make({
+                session_id,
+                permission_mode: context.permission_mode,
+                tools: names,
+                servers: attendance?.instructions ?? "",
+                append: input.system_prompt_append ?? ""
+              })
+              const fresh = notices.filter((message) => !toldOnce.has(message))
+              for (const message of fresh) toldOnce.add(message)
+              yield* emit(fresh.map((message) => ({ type: "notice", code: "instructions", message })))
+              return text
+            }),
+          compacted: prompting.compacted(session_id)
+        }
         if (input.compact !== undefined) {
           const { manual } = yield* Effect.promise(() => import("./Compacting.ts"))
-          return yield* manual(context, state, context.compaction, {
-            system: {
-              role: "system",
-              content: yield* Loop.systemPrompt(context, yield* promptSettings, tools.map((tool) => tool.name))
-            },
+          const before = state.messages
+          const outcome = yield* manual(context, state, context.compaction, {
+            system: { role: "system", content: yield* prompts.make(tools.map((tool) => tool.name)) },
             focus: input.compact.focus
           })
+          if (state.messages !== before) yield* prompts.compacted
+          return outcome
         }
         if (definition !== null) {
           const { delegated } = yield* Effect.promise(() => import("./Delegation.ts"))
+          let prompt = input.prompt
+          if (input.command !== undefined) {
+            const made = yield* context.expand(prompt)
+            if ("refusal" in made) return refused(made.refusal)
+            prompt = made.content
+            pending = "literal"
+          }
           return yield* Effect.provide(
-            delegated(context, state, { definition, prompt: input.prompt, run: service.run }),
+            delegated(context, state, { definition, prompt, typed: input.command === undefined, run: service.run }),
             surroundings
           )
         }
@@ -355,7 +392,7 @@ export const make = Effect.gen(function*() {
         const titled = input.session_id === undefined && child === undefined && config.config.session_titles === "model"
           ? yield* (yield* Effect.promise(() => import("./Titling.ts"))).begin(context, state)
           : null
-        const outcome = yield* Loop.run(context, state, inbox, yield* promptSettings)
+        const outcome = yield* Loop.run(context, state, inbox, prompts)
         if (titled !== null) yield* titled.wait
         return outcome
       }))
@@ -439,7 +476,7 @@ export const make = Effect.gen(function*() {
           tree?.remove(node)
           // also of a subagent that was stopped: what it has used is used
           if (child !== undefined && child.parent.running.delete(node)) child.parent.absorb(state.usage, state.cost_usd)
-          return Deferred.succeed(run.ended, undefined)
+          return Effect.zipRight(allowances?.clear(session_id) ?? Effect.void, Deferred.succeed(run.ended, undefined))
         }))
       )
 

@@ -162,6 +162,8 @@ export const delegated = (
   input: {
     readonly definition: AgentDefinition
     readonly prompt: string | ReadonlyArray<Part>
+    /** A person has typed all of it: files named with `@` are attached. */
+    readonly typed: boolean
     readonly run: AgentService["run"]
   }
 ): Effect.Effect<RunOutcome, StorageError> =>
@@ -198,7 +200,7 @@ export const delegated = (
       definition,
       task,
       parts: attached,
-      typed: true,
+      typed: input.typed,
       call_id: null,
       run: input.run,
       report: (event) => context.emit([event])

@@ -3,7 +3,6 @@
  *
  * @since 0.1.0
  */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import * as Backoff from "../domain/Backoff.ts"
@@ -20,7 +19,6 @@ import * as Limits from "./Limits.ts"
 import type { RunContext } from "./RunContext.ts"
 import * as Spending from "./Spending.ts"
 import { exceeded } from "./RunTree.ts"
-import * as SystemPrompt from "./SystemPrompt.ts"
 import * as ToolRuns from "./ToolRuns.ts"
 import { repair } from "./Transcript.ts"
 
@@ -185,33 +183,13 @@ const mayRepeat = (context: RunContext, call: ToolRuns.Settled["call"]): Effect.
 /** Loaded when a conversation comes near its budget. */
 const compacting = Effect.promise(() => import("./Compacting.ts"))
 
-/** What the prompt is made from, apart from the run itself. @since 0.1.0 @category models */
-export interface PromptSettings {
-  readonly custom_instructions: string
-  readonly append: string
-  readonly os: string
-  /** What the sandbox enforces, in words for the model; null = nothing. */
-  readonly sandbox: string | null
+/** The system prompt of a run. @since 0.1.0 @category models */
+export interface SystemPrompts {
+  /** With the names of the tools that are offered; instruction files are read anew (reading 5.7). */
+  readonly make: (tools: ReadonlyArray<string>) => Effect.Effect<string>
+  /** The conversation was compacted: what the prompt holds may be more from now on. */
+  readonly compacted: Effect.Effect<void>
 }
-
-/** The system prompt of this run. @since 0.1.0 @category combinators */
-export const systemPrompt = (
-  context: RunContext,
-  settings: PromptSettings,
-  tools: ReadonlyArray<string>
-): Effect.Effect<string> =>
-  Effect.map(Clock.currentTimeMillis, (now) =>
-    SystemPrompt.make({
-      root: context.workspace.root,
-      cwd: context.workspace.cwd,
-      platform: settings.os,
-      date: SystemPrompt.isoDate(now),
-      tools,
-      permission_mode: context.permission_mode,
-      sandbox: settings.sandbox ?? "",
-      custom_instructions: settings.custom_instructions,
-      append: settings.append
-    }))
 
 /**
  * Runs until the model has answered, a limit is reached or the provider fails for good. Interruption leaves every call
@@ -224,14 +202,22 @@ export const run = (
   context: RunContext,
   state: RunState,
   inbox: Inbox,
-  settings: PromptSettings
+  prompts: SystemPrompts
 ): Effect.Effect<RunOutcome, StorageError> =>
   Effect.gen(function*() {
     let tools = yield* context.tools.definitions
-    const system: Message = {
-      role: "system",
-      content: yield* systemPrompt(context, settings, tools.map((tool) => tool.name))
-    }
+    const prompted = Effect.suspend(() => prompts.make(tools.map((tool) => tool.name))).pipe(
+      Effect.map((content): Message => ({ role: "system", content }))
+    )
+    let system = yield* prompted
+    /** After what may have compacted the conversation; `before` are the messages as they were. */
+    const renew = (before: RunState["messages"]): Effect.Effect<void> =>
+      state.messages === before ? Effect.void : Effect.zipRight(
+        prompts.compacted,
+        Effect.map(prompted, (made) => {
+          system = made
+        })
+      )
     let repetition = Limits.noRepetition
     let continuations = 0
 
@@ -248,22 +234,28 @@ export const run = (
       if (gate !== null && Gate.mayExceed(gate, system, state.messages)) {
         const spent = yield* Spending.check(context, state)
         if (spent !== null) return spent
+        const before = state.messages
         const stopped = yield* (yield* compacting).automatic(context, state, gate, system)
         if (stopped !== null) return stopped
+        yield* renew(before)
       }
       // a server may have come, gone, or changed what it offers
       if (state.turns > 0) tools = yield* context.tools.definitions
       state.turns++
       yield* context.emit([{ type: "turn.started", turn: state.turns }])
       const code = yield* context.code
-      const prompt: ReadonlyArray<Message> = code === "" ? [system] : [system, { role: "system", content: code }]
-      const request = Effect.suspend(() =>
-        answer(context, state, { messages: [...prompt, ...repair(state.messages)], tools })
-      )
+      const request = Effect.suspend(() => {
+        const prompt: ReadonlyArray<Message> = code === "" ? [system] : [system, { role: "system", content: code }]
+        return answer(context, state, { messages: [...prompt, ...repair(state.messages)], tools })
+      })
       let outcome = yield* request
       if (gate !== null && outcome._tag === "Failed" && outcome.error.code === "context_too_long") {
         // once a request: what is too long again is not tried again
-        if (yield* (yield* compacting).recover(context, state, gate, system)) outcome = yield* request
+        const before = state.messages
+        if (yield* (yield* compacting).recover(context, state, gate, system)) {
+          yield* renew(before)
+          outcome = yield* request
+        }
       }
       if (outcome._tag !== "Answered") return outcome
       if (outcome.message.content.length > 0) state.messages.push(outcome.message)
@@ -311,10 +303,14 @@ export const run = (
       }
       if (cut) {
         if (outcome.stop_reason === "context_window") {
+          const before = state.messages
           if (
             gate !== null && ++continuations < continuationLimit &&
             (yield* (yield* compacting).recover(context, state, gate, system))
-          ) continue
+          ) {
+            yield* renew(before)
+            continue
+          }
           return failed("context_too_long", "the conversation has filled the model's context window", ExitCode.limit)
         }
         if (outcome.calls.length === 0 || ++continuations >= continuationLimit) {

@@ -15,8 +15,18 @@ export interface SystemPromptInput {
   readonly permission_mode: string
   /** What the sandbox enforces; empty = nothing is said. */
   readonly sandbox: string
+  /** Instruction files and skills; empty = there are none. */
+  readonly instructions: string
   readonly custom_instructions: string
+  /** What servers of tools say about themselves. */
+  readonly servers: string
   readonly append: string
+}
+
+/** A piece of the prompt and who has written it. @since 0.1.0 @category models */
+export interface Section {
+  readonly origin: "hanzo-dev" | "sandbox" | "instructions" | "custom_instructions" | "mcp_servers" | "append"
+  readonly text: string
 }
 
 /**
@@ -42,8 +52,8 @@ export const isoDate = (millis: number): string => {
   return `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`
 }
 
-/** @since 0.1.0 @category constructors */
-export const make = (input: SystemPromptInput): string => {
+/** The pieces in their order, none empty; joined by an empty line they are the prompt. @since 0.1.0 @category constructors */
+export const sections = (input: SystemPromptInput): ReadonlyArray<Section> => {
   const has = (name: string): boolean => input.tools.includes(name)
   const lines: Array<string> = [
     "You are hanzo-dev, a coding agent working in a terminal on the user's own files.",
@@ -76,8 +86,16 @@ export const make = (input: SystemPromptInput): string => {
     `- Platform: ${input.platform}`,
     `- Date: ${input.date}`
   )
-  for (const extra of [input.sandbox, input.custom_instructions, input.append]) {
-    if (extra.trim() !== "") lines.push("", extra.trim())
-  }
-  return lines.join("\n")
+  const all: ReadonlyArray<Section> = [
+    { origin: "hanzo-dev", text: lines.join("\n") },
+    { origin: "sandbox", text: input.sandbox.trim() },
+    { origin: "instructions", text: input.instructions.trim() },
+    { origin: "custom_instructions", text: input.custom_instructions.trim() },
+    { origin: "mcp_servers", text: input.servers.trim() },
+    { origin: "append", text: input.append.trim() }
+  ]
+  return all.filter(({ text }) => text !== "")
 }
+
+/** @since 0.1.0 @category constructors */
+export const make = (input: SystemPromptInput): string => sections(input).map(({ text }) => text).join("\n\n")

@@ -19,7 +19,9 @@ import { Ids } from "../domain/Ids.ts"
 import { PermissionPrompter, type PermissionPrompterService } from "../domain/PermissionPrompter.ts"
 import { ToolExecutor } from "../domain/ToolExecutor.ts"
 import { Hooks } from "../hooks/Hooks.ts"
+import { Instructions } from "../instructions/Instructions.ts"
 import { Lsp, type LspOptions } from "../lsp/Lsp.ts"
+import { Allowances } from "../permissions/Allowances.ts"
 import { PermissionAudit } from "../permissions/Audit.ts"
 import { Permissions } from "../permissions/Permissions.ts"
 import { PersistAllow } from "../permissions/PersistAllow.ts"
@@ -46,6 +48,7 @@ import { Sandbox } from "../sandbox/Sandbox.ts"
 import { SessionStore } from "../storage/SessionStore.ts"
 import { withLsp } from "../tools/FileAwareness.ts"
 import { FileTools } from "../tools/FileTools.ts"
+import { layerReadRules, withFolderInstructions } from "../tools/FolderInstructions.ts"
 import { Changes } from "../tools/Changes.ts"
 import { FetchPolicy } from "../tools/Fetch.ts"
 import { FileState } from "../tools/FileState.ts"
@@ -63,6 +66,7 @@ import { layer as layerRegistry, NativeTools } from "../tools/Registry.ts"
 import { layerSandboxSlot } from "../tools/SandboxSlot.ts"
 import { layerSecretSlot } from "../tools/SecretSlot.ts"
 import { Shell } from "../tools/Shell.ts"
+import { makeSkillTool } from "../tools/Skill.ts"
 import { makeTaskTool } from "../tools/Task.ts"
 import { TaskSlot } from "../tools/TaskSlot.ts"
 import { Todos } from "../tools/Todo.ts"
@@ -140,7 +144,10 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
       ShellGrammar.layer,
       AppendLog.layer,
       PermissionAudit.layerFile,
+      Allowances.layer,
       Permissions.layerOver,
+      layerReadRules,
+      Instructions.layer,
       Hooks.layer,
       Sandbox.layer,
       layerEnforcing,
@@ -163,15 +170,19 @@ export const layerTools = (options: WorkspaceOptions = {}) =>
       Changes.layer,
       FileTools.layerOver,
       NativeTools.layerOf([
-        withLsp(Effect.zipWith(FileTools, systemTools, (files, system) => [...files, ...system])),
-        Effect.all([makeTaskTool, makeLspTool])
+        withLsp(
+          Effect.zipWith(withFolderInstructions(FileTools), systemTools, (files, system) => [...files, ...system])
+        ),
+        Effect.all([makeTaskTool, makeSkillTool, makeLspTool])
       ]),
       Guard.layer,
       layerRegistry
     ),
     ToolExecutor,
     Spawner,
+    Allowances,
     Permissions,
+    Instructions,
     Hooks,
     Sandbox,
     PermissionPrompter,

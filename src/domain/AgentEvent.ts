@@ -83,7 +83,7 @@ export const PermissionAsked = event("permission.asked", {
   tool: Schema.String,
   subject: Schema.optional(Schema.String)
 })
-/** `decided_by`: rule, default, session, user, prompter:NAME, mode, no_prompter. @since 0.1.0 @category schemas */
+/** `decided_by`: rule, default, session, user, prompter:NAME, mode, extension, no_prompter. @since 0.1.0 @category schemas */
 export const PermissionDecided = event("permission.decided", {
   call_id: Schema.String,
   tool: Schema.String,

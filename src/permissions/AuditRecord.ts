@@ -10,8 +10,9 @@ import { isStep } from "./Audit.ts"
 import { StepRecord } from "./Steps.ts"
 
 /**
- * `decided_by`: `rule`, `default`, `session`, `user`, `prompter:NAME`, `mode` or `no_prompter`. `timestamp` is RFC 3339 in
- * UTC. A prompt gives two records with one `call_id`: the evaluation and the decision. Records of old have no `step`.
+ * `decided_by`: `rule`, `default`, `session`, `user`, `prompter:NAME`, `mode`, `extension` (a command or skill in use wants
+ * it) or `no_prompter`. `timestamp` is RFC 3339 in UTC. A prompt gives two records with one `call_id`: the evaluation and
+ * the decision. Records of old have no `step`.
  *
  * @since 0.1.0
  * @category schemas

@@ -13,6 +13,7 @@ import { PermissionPrompter } from "../domain/PermissionPrompter.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import { Files } from "../platform/Files.ts"
 import { ShellGrammar } from "../platform/ShellGrammar.ts"
+import { type Allowance, Allowances } from "./Allowances.ts"
 import { PermissionAudit } from "./Audit.ts"
 import { coverage, type RuledBy, rulesOf, SessionGrants } from "./Grants.ts"
 import type { Authorization, PermissionRequest, PermissionsService } from "./Permissions.ts"
@@ -31,6 +32,7 @@ export const make = Effect.gen(function*() {
   const grammar = yield* ShellGrammar
   const audit = yield* PermissionAudit
   const persist = yield* Effect.serviceOption(PersistAllow)
+  const allowances = Option.getOrNull(yield* Effect.serviceOption(Allowances))
 
   const rules = fromConfig(config)
   // What the synchronous `evaluate` reads lines with: nothing, until the grammar is there.
@@ -107,25 +109,46 @@ export const make = Effect.gen(function*() {
       (entries) => new Map(entries.flat())
     )
 
-  const judge = (request: PermissionRequest): Effect.Effect<PolicyVerdict> =>
+  const judge = (request: PermissionRequest, by: PermissionPolicy = policy): Effect.Effect<PolicyVerdict> =>
     Effect.gen(function*() {
       const [first, ...rest] = request.subjects
       if (request.tool_name !== "bash" || first === undefined) {
         return strictest([
-          policy.evaluate(request.tool_name, first),
-          ...rest.map((subject) => policy.evaluate(request.tool_name, subject)),
+          by.evaluate(request.tool_name, first),
+          ...rest.map((subject) => by.evaluate(request.tool_name, subject)),
           ...(request.other_names ?? []).flatMap((name) =>
-            [first, ...rest].map((subject) => policy.evaluate(name, subject))
+            [first, ...rest].map((subject) => by.evaluate(name, subject))
           )
         ])
       }
       const source = yield* shell
       const line = (subject: string): Effect.Effect<PolicyVerdict> => {
         const read = analyse(subject, source)
-        return Effect.map(resolved(read), (paths) => policy.judge(read, (path) => paths.get(path) ?? null))
+        return Effect.map(resolved(read), (paths) => by.judge(read, (path) => paths.get(path) ?? null))
       }
       return strictest([yield* line(first), ...(yield* Effect.forEach(rest, line))])
     })
+
+  /** The rules with what is wanted behind them; made anew only when that changes. */
+  let widened: { readonly key: string; readonly policy: PermissionPolicy } | null = null
+  const withAllowances = (wanted: ReadonlyArray<Allowance>): PermissionPolicy => {
+    const key = wanted.map(({ tool_pattern }) => tool_pattern).join("\n")
+    if (widened?.key !== key) {
+      const more = wanted.map(({ by, tool_pattern }) =>
+        ({ tool_pattern, mode: "allow", reason: `wanted by ${by}`, tier: "extension" }) as const
+      )
+      widened = { key, policy: new PermissionPolicy([...rules, ...more], options) }
+    }
+    return widened.policy
+  }
+
+  /** What a command or skill in use answers to a question that no rule has asked; null = nothing. */
+  const wantedBy = (request: PermissionRequest): Effect.Effect<PolicyVerdict | null> => {
+    const wanted = allowances?.of([request.session_id, request.grants_session_id ?? request.session_id]) ?? []
+    return wanted.length === 0
+      ? Effect.succeed(null)
+      : Effect.map(judge(request, withAllowances(wanted)), (verdict) => verdict.mode === "allow" ? verdict : null)
+  }
 
   /** Files of the workspace that hooks and servers are started from. */
   const programs = yield* Effect.cached(
@@ -280,6 +303,12 @@ export const make = Effect.gen(function*() {
           ((request.kind === "edit" && request.inside_workspace) || onlyEdits(verdict))
         ) {
           return yield* decide("allow", "mode", "permission mode accept-edits")
+        }
+      }
+      if (verdict.unsure !== true && place === null) {
+        const wanted = yield* wantedBy(request)
+        if (wanted !== null) {
+          return yield* decide("allow", "extension", wanted.reason)
         }
       }
       const ruled = ruledBy(request)

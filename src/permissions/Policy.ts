@@ -322,8 +322,11 @@ export const managedNotDeny = (rules: ReadonlyArray<TieredRule>): ReadonlyArray<
 const counts = (rule: TieredRule): boolean =>
   !(rule.tier === "managed" && rule.mode !== "deny") && !(rule.untrusted === true && rule.mode === "allow")
 
-/** `flag` before `session`, `local`, `project`, `user` (reading 7.4); rules of one tier in their own order. */
-const order: ReadonlyArray<string> = ["flag", "session", "local", "project", "user"]
+/**
+ * `flag` before `session`, `local`, `project`, `user` (reading 7.4), and behind them what commands and skills want allowed;
+ * rules of one tier in their own order.
+ */
+const order: ReadonlyArray<string> = ["flag", "session", "local", "project", "user", "extension"]
 
 const byTier = (rules: ReadonlyArray<CompiledRule>): ReadonlyArray<CompiledRule> =>
   rules.some(({ rule }) => rule.tier === undefined || !order.includes(rule.tier))

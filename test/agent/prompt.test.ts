@@ -10,7 +10,9 @@ const base = {
   tools: ["read", "edit"],
   permission_mode: "default",
   sandbox: "",
+  instructions: "",
   custom_instructions: "",
+  servers: "",
   append: ""
 }
 
@@ -30,9 +32,9 @@ describe("system prompt", () => {
   })
 
   it("says what the project is, carries the user's instructions, and stays the same otherwise", () => {
-    const prompt = make({ ...base, custom_instructions: "Use tabs.", append: "Be brief." })
+    const prompt = make({ ...base, instructions: "Of files.", custom_instructions: "Use tabs.", append: "Be brief." })
     assert.include(prompt, "Project root: /work/project")
-    assert.isTrue(prompt.endsWith("Use tabs.\n\nBe brief."))
+    assert.isTrue(prompt.endsWith("Of files.\n\nUse tabs.\n\nBe brief."))
     assert.notInclude(make(base), "background", "nothing is said of tools that are not there")
     assert.include(make({ ...base, permission_mode: "plan" }), "plan mode")
     assert.strictEqual(make(base), make(base))
