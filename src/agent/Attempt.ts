@@ -7,10 +7,10 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
 import { ApiError, ApiErrorReason } from "../domain/Failure.ts"
 import type { Message } from "../domain/Message.ts"
 import type { StopReason } from "../domain/StreamEvent.ts"
+import * as Streams from "../domain/Streams.ts"
 import type { ToolDef } from "../domain/Tool.ts"
 import type { Usage } from "../domain/Usage.ts"
 import { costOf } from "../provider/Cost.ts"
@@ -82,7 +82,7 @@ export const run = (
       }
 
       const exit = yield* restore(
-        Stream.runForEachChunk(
+        Streams.forEachChunk(
           context.api.sendMessage(input.messages, input.tools, context.send),
           (chunk) => publish(machine.push(chunk))
         )

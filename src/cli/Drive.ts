@@ -9,11 +9,11 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Cause from "effect/Cause"
 import * as Queue from "effect/Queue"
-import * as Stream from "effect/Stream"
 import { Agent, type RunInput } from "../agent/Agent.ts"
 import type { AgentEvent, TerminalEvent } from "../domain/AgentEvent.ts"
 import { isTerminal } from "../domain/RunEnd.ts"
 import { type AgentError, ExitCode } from "../domain/Failure.ts"
+import * as Streams from "../domain/Streams.ts"
 import { exitCodeOf, type SignalName, Signals } from "../platform/Signals.ts"
 import type { TerminalError } from "../platform/Terminal.ts"
 import { type CliExit, failed, usage } from "./Exit.ts"
@@ -67,7 +67,7 @@ export const drive = Effect.fnUntraced(function*(
     let terminal: TerminalEvent | null = null
     let signal: SignalName | null = null
 
-    const fiber = yield* Effect.forkScoped(Stream.runForEachChunk(agent.run(input), (events) => {
+    const fiber = yield* Effect.forkScoped(Streams.forEachChunk(agent.run(input), (events) => {
       for (const event of events) {
         session_id = event.session_id
         if (isTerminal(event)) terminal = event

@@ -147,12 +147,16 @@ export const execute = Effect.fnUntraced(function*(values: RunValues) {
   const one = (prompt: string | ReadonlyArray<Part>) =>
     Effect.gen(function*() {
       const view = View.make({ style, columns, answer: live, progress: environment.stderr_is_tty })
-      const show = (event: AgentEvent) =>
-        Effect.forEach(
-          view.push(event),
-          ({ text, to }) => to === "answer" ? terminal.out(text) : terminal.err(text),
-          { discard: true }
-        )
+      const show = (events: Chunk.Chunk<AgentEvent>) => {
+        const pieces = Chunk.toReadonlyArray(events).flatMap(view.push)
+        return pieces.length === 0
+          ? Effect.void
+          : Effect.forEach(
+            pieces,
+            ({ text, to }) => to === "answer" ? terminal.out(text) : terminal.err(text),
+            { discard: true }
+          )
+      }
       let seen: TerminalEvent | null = null
       const outcome = yield* drive(
         { ...inputOf(values), prompt, ...(session_id === undefined ? {} : { session_id }) },
@@ -161,7 +165,7 @@ export const execute = Effect.fnUntraced(function*(values: RunValues) {
           if (Option.isSome(end) && "exit_code" in end.value) seen = end.value
           return Effect.zipRight(
             format === "stream-json" ? terminal.out(eventLines(events)) : Effect.void,
-            Effect.forEach(events, show, { discard: true })
+            show(events)
           )
         }
       ).pipe(

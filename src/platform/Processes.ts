@@ -23,6 +23,7 @@ import * as childProcess from "node:child_process"
 import * as fs from "node:fs"
 import { TaggedError } from "../domain/TaggedError.ts"
 import * as Layers from "../domain/Layers.ts"
+import * as Streams from "../domain/Streams.ts"
 import * as ProcessGroups from "./ProcessGroups.ts"
 import { type Descriptor, makeProcessOutput, type OutputChunk } from "./ProcessOutput.ts"
 
@@ -98,6 +99,8 @@ export interface RunningProcess {
   readonly stderr: Stream.Stream<Uint8Array>
   /** Both, as they come; take this or the two above. */
   readonly output: Stream.Stream<OutputChunk>
+  /** The same without a stream around it. */
+  readonly reads: Effect.Effect<Streams.Pull<OutputChunk>, never, Scope.Scope>
   /** Waits for the end; by then all output is in the streams. */
   readonly exit: Effect.Effect<ExitStatus>
   /** TERM to the group, grace, KILL; returns when it is over. */
@@ -359,18 +362,18 @@ const spawn = (input: SpawnInput): Effect.Effect<RunningProcess, ProcessError, S
         Effect.sync(() => output.open(fds)),
         () => Effect.sync(() => output.release(fds))
       )
-    const streamOf = (fds: ReadonlyArray<Descriptor>): Stream.Stream<OutputChunk> => {
-      const pull: Effect.Effect<Chunk.Chunk<OutputChunk>, Option.Option<never>> = Effect.async((resume) => {
+    const readsOf = (fds: ReadonlyArray<Descriptor>): Effect.Effect<Streams.Pull<OutputChunk>, never, Scope.Scope> => {
+      const pull: Streams.Pull<OutputChunk> = Effect.async((resume) => {
         const cancel = output.wait(fds, () => {
           const chunks = output.take(fds) ?? []
           resume(chunks.length === 0 ? Effect.fail(Option.none()) : Effect.succeed(Chunk.unsafeFromArray(chunks)))
         })
         return Effect.sync(cancel)
       })
-      return Stream.unwrapScoped(Effect.as(reading(fds), Stream.repeatEffectChunkOption(pull)))
+      return Effect.as(reading(fds), pull)
     }
     const bytesOf = (fd: Descriptor): Stream.Stream<Uint8Array> =>
-      Stream.mapChunks(streamOf([fd]), (chunks) => Chunk.map(chunks, (chunk) => chunk.bytes))
+      Stream.mapChunks(Streams.fromPull(readsOf([fd])), (chunks) => Chunk.map(chunks, (chunk) => chunk.bytes))
 
     const put = (data: Uint8Array | string, done: (ok: boolean) => void): void => {
       if (child.stdin === null || !child.stdin.writable) process.nextTick(done, false)
@@ -385,7 +388,8 @@ const spawn = (input: SpawnInput): Effect.Effect<RunningProcess, ProcessError, S
       pid: group,
       stdout: bytesOf(1),
       stderr: bytesOf(2),
-      output: streamOf([1, 2]),
+      output: Streams.fromPull(readsOf([1, 2])),
+      reads: readsOf([1, 2]),
       exit: Deferred.await(settled),
       stop,
       write: (bytes) =>
@@ -418,7 +422,7 @@ const collect = (
       size += part.byteLength
     }
     return Effect.map(
-      Stream.runForEachChunk(stream, (chunks) =>
+      Streams.forEachChunk(stream, (chunks) =>
         Effect.sync(() => {
           for (const bytes of chunks) keep(bytes)
         })),

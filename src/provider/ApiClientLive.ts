@@ -13,6 +13,7 @@ import { ApiError } from "../domain/Failure.ts"
 import { makeProjection } from "../domain/Projection.ts"
 import type { StreamEvent } from "../domain/StreamEvent.ts"
 import { ApiClient, type ApiClientService } from "../domain/ApiClient.ts"
+import * as Streams from "../domain/Streams.ts"
 import { AgentRunGateway, fromModelError } from "./AgentRunGateway.ts"
 import { ScriptedModels } from "./ScriptedModels.ts"
 import { Targets } from "./Targets.ts"
@@ -54,18 +55,18 @@ export const layer: Layer.Layer<ApiClient, never, AgentRunGateway | Targets | Sc
     // One stream from the connection to whoever reads: each one around another costs its steps at every read.
     return {
       sendMessage: (messages, tools, options) =>
-        Stream.unwrapScoped(Effect.gen(function*() {
+        Streams.fromPull(Effect.gen(function*() {
           const target = yield* Effect.mapError(targets.resolve(options?.model), fromModelError)
-          if (target._tag === "Scripted") return yield* played(target.model.model, messages, tools, options)
+          if (target._tag === "Scripted") {
+            return yield* Effect.flatMap(played(target.model.model, messages, tools, options), Stream.toPull)
+          }
           const pull = yield* gateway.openTo(target, {
             messages,
             tools,
             ...(options === undefined ? {} : { options })
           })
           const projection = makeProjection(target.model.origin)
-          return Stream.repeatEffectChunkOption(
-            Effect.map(pull, (events) => Chunk.unsafeFromArray(projection.push(Chunk.toReadonlyArray(events))))
-          )
+          return Effect.map(pull, (events) => Chunk.unsafeFromArray(projection.push(Chunk.toReadonlyArray(events))))
         }))
     }
   })

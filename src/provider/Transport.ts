@@ -16,6 +16,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { ApiError, ApiErrorReason } from "../domain/Failure.ts"
 import type { ResponseError, ResponseEvent } from "../domain/ResponseEvent.ts"
+import * as Streams from "../domain/Streams.ts"
 import { Http, type HttpError, type HttpResponse, readAll } from "../platform/Http.ts"
 import { isMarkup, sanitise } from "../protocol/ErrorText.ts"
 import type { DecodeOptions, EncodedRequest, Protocol } from "../protocol/Protocol.ts"
@@ -201,13 +202,13 @@ const told = (request: UpstreamRequest, error: ApiError): ApiError => {
   return amend(error, { message })
 }
 
-/** One read of the network at a time; `None` = the end. @since 0.1.0 @category models */
-export type Pull = Effect.Effect<Chunk.Chunk<ResponseEvent>, Option.Option<ApiError>>
+/** One read of the network at a time. @since 0.1.0 @category models */
+export type Pull = Streams.Pull<ResponseEvent, ApiError>
 
 /** The stream of an answer that is opened with it and closed with it. @since 0.1.0 @category constructors */
 export const streamOf = (
   open: Effect.Effect<Pull, ApiError, Scope.Scope>
-): Stream.Stream<ResponseEvent, ApiError> => Stream.unwrapScoped(Effect.map(open, Stream.repeatEffectChunkOption))
+): Stream.Stream<ResponseEvent, ApiError> => Streams.fromPull(open)
 
 const once = (events: ReadonlyArray<ResponseEvent>): Pull => {
   let given = false

@@ -155,6 +155,7 @@ const make = (program: FakeProgram) => {
         stdout: only(1),
         stderr: only(2),
         output: all,
+        reads: Stream.toPull(all),
         exit: Deferred.await(settled),
         stop: end(false),
         write: (bytes: Uint8Array) =>

@@ -8,7 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
+import * as Streams from "../domain/Streams.ts"
 import type { ToolResult } from "../domain/Tool.ts"
 import { failure, success } from "../domain/ToolExecutor.ts"
 import type { ExitStatus } from "../platform/Processes.ts"
@@ -23,25 +23,27 @@ import { type NativeTool, ToolFailure, type ToolRun } from "./Tool.ts"
 const defaultTimeoutMs = 120_000
 const maxTimeoutMs = 600_000
 
-const BashInput = () => Schema.Struct({
-  command: Schema.NonEmptyString.annotations({ description: "The command line, run by bash." }),
-  timeout_ms: Schema.optional(
-    Schema.Int.pipe(Schema.between(1, maxTimeoutMs)).annotations({
-      description:
-        `Stops the command after this many milliseconds. Default ${defaultTimeoutMs}, at most ${maxTimeoutMs}; ` +
-        "a background job has no limit unless this is given."
-    })
-  ),
-  background: Schema.optional(
-    Schema.Boolean.annotations({
-      description: "Start it as a job and return its id at once; read it with bash_output, end it with bash_kill."
-    })
-  )
-})
+const BashInput = () =>
+  Schema.Struct({
+    command: Schema.NonEmptyString.annotations({ description: "The command line, run by bash." }),
+    timeout_ms: Schema.optional(
+      Schema.Int.pipe(Schema.between(1, maxTimeoutMs)).annotations({
+        description:
+          `Stops the command after this many milliseconds. Default ${defaultTimeoutMs}, at most ${maxTimeoutMs}; ` +
+          "a background job has no limit unless this is given."
+      })
+    ),
+    background: Schema.optional(
+      Schema.Boolean.annotations({
+        description: "Start it as a job and return its id at once; read it with bash_output, end it with bash_kill."
+      })
+    )
+  })
 
-const JobInput = () => Schema.Struct({
-  id: Schema.NonEmptyString.annotations({ description: "Id of the job, as bash returned it." })
-})
+const JobInput = () =>
+  Schema.Struct({
+    id: Schema.NonEmptyString.annotations({ description: "Id of the job, as bash returned it." })
+  })
 
 const seconds = (ms: number): string => `${ms / 1000} s`
 
@@ -96,7 +98,7 @@ export const makeBashTools = Effect.gen(function*() {
       const recorder = yield* makeRecorder(files, run)
       const child = yield* spawner.spawn({ ...shell.commandLine(command), timeout: Duration.millis(timeout_ms) })
       const show = (text: string): Effect.Effect<void> => text === "" ? Effect.void : run.emit(text)
-      yield* Stream.runForEachChunk(child.output, (chunks) =>
+      yield* Streams.forEachPulled(yield* child.reads, (chunks) =>
         Effect.gen(function*() {
           for (const { bytes } of chunks) yield* show(yield* recorder.push(bytes))
         }))
