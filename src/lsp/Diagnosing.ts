@@ -11,7 +11,7 @@ import { type PullProvider, selects } from "./Capabilities.ts"
 import { type Conversation, toLspError } from "./Conversation.ts"
 import type { OpenDocument } from "./Documents.ts"
 import { LspError } from "./LspError.ts"
-import { maxDiagnostics, maxFiles, type Published } from "./Published.ts"
+import { maxDiagnostics, maxFiles, Published } from "./Published.ts"
 import * as Results from "./Results.ts"
 import type { Signal } from "./Signal.ts"
 import type { Diagnostic } from "./Types.ts"
@@ -245,18 +245,20 @@ export class Diagnosing {
   workspaceDiagnostics(limit_ms: number = this.#with.timeout_ms): Effect.Effect<DiagnosticsAnswer, LspError> {
     return Effect.gen(this, function*() {
       const pulls = this.#with.capabilities.pulls.filter((provider) => provider.workspace)
-      const found = new Map<string, ReadonlyArray<Diagnostic>>()
+      const now = yield* Clock.currentTimeMillis
       let ready = pulls.length > 0
-      const take = (value: unknown): void => {
-        const items = isJsonObject(value) ? own(value, "items") : undefined
-        for (const one of Array.isArray(items) ? items : []) {
-          const report = Results.readReport(one)
-          const uri = isJsonObject(one) ? own(one, "uri") : undefined
-          if (report === null || report.unchanged || typeof uri !== "string" || found.size >= maxFiles) continue
-          found.set(keyOf(uri), Results.readDiagnostics(uri, report.items, maxDiagnostics))
-        }
-      }
+      const all: Array<Diagnostic> = []
       for (const provider of pulls) {
+        const found = new Published()
+        const take = (value: unknown): void => {
+          const items = isJsonObject(value) ? own(value, "items") : undefined
+          for (const one of Array.isArray(items) ? items : []) {
+            const report = Results.readReport(one)
+            const uri = isJsonObject(one) ? own(one, "uri") : undefined
+            if (report === null || report.unchanged || typeof uri !== "string" || uri.length > Results.maxUri) continue
+            found.set(uri, Results.readDiagnostics(uri, report.items, maxDiagnostics), null, now)
+          }
+        }
         const token = `hanzo-${++this.#tokens}`
         this.#partial.set(token, take)
         const previousResultIds = [...this.#pulled].flatMap(([key, { result_id }]) => {
@@ -266,7 +268,7 @@ export class Diagnosing {
             : [{ uri, value: result_id }]
         })
         for (const { uri } of previousResultIds) {
-          found.set(keyOf(uri), this.#pulled.get(`${provider.identifier ?? ""}\0${uri}`)?.items ?? [])
+          found.set(uri, this.#pulled.get(`${provider.identifier ?? ""}\0${uri}`)?.items ?? [], null, now)
         }
         const answer = yield* Effect.either(this.#with.request("workspace/diagnostic", {
           previousResultIds,
@@ -275,12 +277,13 @@ export class Diagnosing {
         }, limit_ms)).pipe(Effect.ensuring(Effect.sync(() => this.#partial.delete(token))))
         if (answer._tag === "Right") take(answer.right)
         else if (answer.left.reason !== "timeout") return yield* answer.left
-        else if (found.size === 0) ready = false
+        else if (found.seq === 0) ready = false
+        for (const { items } of found.all()) all.push(...items)
       }
       const pushed = this.#published.all().flatMap((set) => set.items)
       return {
         ready,
-        diagnostics: yield* this.#diagnostics(unique([...[...found.values()].flat(), ...pushed]))
+        diagnostics: yield* this.#diagnostics(unique([...all, ...pushed]))
       }
     })
   }

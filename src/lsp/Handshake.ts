@@ -107,10 +107,12 @@ export const greet = (
           if (method === "textDocument/publishDiagnostics") {
             const uri = own(params, "uri")
             const version = own(params, "version")
-            if (typeof uri !== "string") return
+            const items = own(params, "diagnostics")
+            // what is no list says nothing, not even "none"
+            if (typeof uri !== "string" || uri.length > Results.maxUri || !Array.isArray(items)) return
             published.set(
               uri,
-              Results.readDiagnostics(uri, own(params, "diagnostics"), maxDiagnostics),
+              Results.readDiagnostics(uri, items, maxDiagnostics),
               typeof version === "number" ? version : null,
               now()
             )

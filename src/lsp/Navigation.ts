@@ -66,21 +66,24 @@ export class Navigation {
     }))
   }
 
-  /** A request about a place of a document. */
+  /** A request about a place of a document. `asking` is called when the document is as it is asked about. */
   at(
     method: Method,
     uri: string,
     position: Position,
-    more: JsonRpcObject = {}
+    more: JsonRpcObject = {},
+    asking: () => void = () => undefined
   ): Effect.Effect<unknown, LspError> {
     return Effect.gen(this, function*() {
       yield* this.#with.need(method)
-      return yield* this.#ask(uri, (document) =>
-        this.#with.request(method, {
+      return yield* this.#ask(uri, (document) => {
+        asking()
+        return this.#with.request(method, {
           textDocument: { uri: document.uri },
           position: positionToServer(this.#with.capabilities.encoding, document.lines, position),
           ...more
-        }))
+        })
+      })
     })
   }
 

@@ -11,8 +11,8 @@ import type { Diagnostic } from "./Types.ts"
 export const maxFiles = 2_000
 /** Diagnostics of one file that are kept. @since 0.1.0 @category constants */
 export const maxDiagnostics = 1_000
-/** UTF-16 units of all their messages that are kept. @since 0.1.0 @category constants */
-export const maxUnits = 16 * 1024 * 1024
+/** UTF-16 units of all their messages that are kept. */
+const maxUnits = 16 * 1024 * 1024
 /** What a diagnostic costs beside its message. */
 const unitsOfOne = 100
 
@@ -45,6 +45,9 @@ export class Published {
 
   set(uri: string, items: ReadonlyArray<Diagnostic>, version: number | null, at: number): void {
     const key = keyOf(uri)
+    const known = this.#sets.get(key)?.version ?? null
+    // late news of an older text
+    if (known !== null && version !== null && version < known) return
     this.#drop(key)
     this.#sets.set(key, { uri, items, version, at, seq: ++this.#seq })
     this.#units += unitsOf(items)

@@ -5,7 +5,7 @@
  * @since 0.1.0
  */
 import { isJsonObject, type JsonRpcObject, own } from "../codec/JsonRpc.ts"
-import type { CodeSymbol, Diagnostic, Location, Position, Range, Severity, TextEdit, WorkspaceEdit } from "./Types.ts"
+import type { CodeSymbol, Diagnostic, Location, Position, Range, Severity, TextEdit } from "./Types.ts"
 
 const nothing: Position = { line: 0, character: 0 }
 
@@ -14,8 +14,8 @@ const maxMessage = 8_000
 const maxHover = 32_000
 /** Of a name, a title, a source. @since 0.1.0 @category constants */
 export const maxName = 1_000
-/** Longer URIs name no file. */
-const maxUri = 16_384
+/** Longer URIs name no file. @since 0.1.0 @category constants */
+export const maxUri = 16_384
 /** The largest number of the protocol (LSP 3.17, uinteger). */
 const maxUnit = 2 ** 31 - 1
 
@@ -214,15 +214,29 @@ const readEdits = (value: unknown): ReadonlyArray<TextEdit> | null => {
   return edits
 }
 
+/** A workspace edit as it was said. @since 0.1.0 @category models */
+export interface SaidEdit {
+  readonly files: ReadonlyArray<{
+    readonly uri: string
+    readonly edits: ReadonlyArray<TextEdit>
+    /** Of the document they are for; null = not said, as 0 is by some servers. */
+    readonly version: number | null
+  }>
+  readonly unsupported: string | null
+}
+
 /** `changes` or `documentChanges`; null = there is no edit, or one that cannot be read. @since 0.1.0 @category decoding */
-export const readWorkspaceEdit = (value: unknown): WorkspaceEdit | null => {
+export const readWorkspaceEdit = (value: unknown): SaidEdit | null => {
   if (!isJsonObject(value)) return null
-  const files = new Map<string, ReadonlyArray<TextEdit>>()
+  const files = new Map<string, { readonly edits: Array<TextEdit>; version: number | null }>()
   let unsupported: string | null = null
-  const add = (uri: unknown, edits: unknown): boolean => {
+  const add = (uri: unknown, edits: unknown, version: unknown): boolean => {
     const read = readEdits(edits)
-    if (typeof uri !== "string" || read === null) return false
-    files.set(uri, [...files.get(uri) ?? [], ...read])
+    if (typeof uri !== "string" || uri.length > maxUri || read === null) return false
+    const file = files.get(uri) ?? { edits: [], version: null }
+    for (const edit of read) file.edits.push(edit)
+    if (typeof version === "number" && version > 0) file.version = Math.min(version, file.version ?? Infinity)
+    files.set(uri, file)
     return true
   }
   const documents = own(value, "documentChanges")
@@ -236,16 +250,17 @@ export const readWorkspaceEdit = (value: unknown): WorkspaceEdit | null => {
         continue
       }
       const document = own(one, "textDocument")
-      if (!isJsonObject(document) || !add(own(document, "uri"), own(one, "edits"))) return null
+      if (!isJsonObject(document)) return null
+      if (!add(own(document, "uri"), own(one, "edits"), own(document, "version"))) return null
     }
   } else {
     const changes = own(value, "changes")
     if (isJsonObject(changes)) {
-      for (const [uri, edits] of Object.entries(changes)) if (!add(uri, edits)) return null
+      for (const [uri, edits] of Object.entries(changes)) if (!add(uri, edits, null)) return null
     }
   }
   return {
-    files: Array.from(files, ([uri, edits]) => ({ uri, edits })).filter(({ edits }) => edits.length > 0),
+    files: Array.from(files, ([uri, file]) => ({ uri, ...file })).filter(({ edits }) => edits.length > 0),
     unsupported
   }
 }
@@ -263,11 +278,12 @@ export const readReport = (
   const kind = own(value, "kind")
   const id = own(value, "resultId")
   const related = own(value, "relatedDocuments")
-  if (kind !== "full" && kind !== "unchanged") return null
+  // a full report without its list says nothing, not even "none"
+  if (kind !== "unchanged" && (kind !== "full" || !Array.isArray(own(value, "items")))) return null
   return {
     unchanged: kind === "unchanged",
     items: own(value, "items"),
-    result_id: typeof id === "string" ? id : null,
+    result_id: typeof id === "string" && id.length <= maxMessage ? id : null,
     related: isJsonObject(related) ? related : {}
   }
 }

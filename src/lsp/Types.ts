@@ -62,6 +62,14 @@ export interface TextEdit {
   readonly new_text: string
 }
 
+/** @since 0.1.0 @category models */
+export interface FileEdits {
+  readonly uri: string
+  readonly edits: ReadonlyArray<TextEdit>
+  /** What they are for, without a byte order mark: a file with another text is not to be edited. null = not known. */
+  readonly text: string | null
+}
+
 /**
  * Edits of files. `unsupported` = the server also wants files made, moved or removed: words for a message; nothing of
  * such an edit is applied.
@@ -70,7 +78,7 @@ export interface TextEdit {
  * @category models
  */
 export interface WorkspaceEdit {
-  readonly files: ReadonlyArray<{ readonly uri: string; readonly edits: ReadonlyArray<TextEdit> }>
+  readonly files: ReadonlyArray<FileEdits>
   readonly unsupported: string | null
 }
 

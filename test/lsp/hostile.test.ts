@@ -7,7 +7,9 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import * as fs from "node:fs"
 import type { LspClient } from "../../src/lsp/LspClient.ts"
+import type { LspError } from "../../src/lsp/LspError.ts"
 import { uriOf } from "../../src/lsp/Uri.ts"
 import { Files } from "../../src/platform/Files.ts"
 import { Processes } from "../../src/platform/Processes.ts"
@@ -17,6 +19,7 @@ import { eventually, gone } from "../support/processes.ts"
 const layer = Layer.mergeAll(Processes.layer, Files.layer, Logger.remove(Logger.defaultLogger))
 const limit = { timeout: 120_000 }
 const patience = 60_000
+const whole = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } }
 
 interface Room {
   readonly file: string
@@ -43,6 +46,24 @@ const withServer = <A, E>(
 
 const ask = (client: LspClient, file: string) => client.diagnostics(uriOf(file), patience)
 
+const questions = (client: LspClient, file: string): Readonly<Record<string, Effect.Effect<unknown, LspError>>> => {
+  const uri = uriOf(file)
+  const zero = { line: 0, character: 0 }
+  return {
+    hover: client.hover(uri, 0, 0),
+    definition: client.gotoDefinition(uri, 0, 0),
+    implementation: client.implementations(uri, zero),
+    references: client.findReferences(uri, 0, 0),
+    symbols: client.documentSymbols(uri),
+    workspaceSymbols: client.workspaceSymbols("x"),
+    calls: client.callHierarchy(uri, zero, "incoming"),
+    rename: client.rename(uri, zero, "x"),
+    codeActions: client.codeActions(uri, { start: zero, end: zero }),
+    diagnostics: client.diagnostics(uri, 500),
+    workspaceDiagnostics: client.workspaceDiagnostics(500)
+  }
+}
+
 const timed = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.gen(function*() {
     const began = yield* Clock.currentTimeMillis
@@ -64,9 +85,9 @@ describe("8.10 a server that no longer reads its stdin delays nobody beyond the 
           assert.isFalse(asked.value._tag === "Right" && asked.value.right.ready)
           for (
             const question of [
-              client.hover(uriOf(large), 0, 0),
-              client.gotoDefinition(uriOf(large), 0, 0),
-              client.hover(uriOf(file), 0, 0)
+              Effect.asVoid(client.hover(uriOf(large), 0, 0)),
+              Effect.asVoid(client.gotoDefinition(uriOf(large), 0, 0)),
+              Effect.asVoid(client.hover(uriOf(file), 0, 0))
             ]
           ) {
             const { ms, value } = yield* timed(Effect.either(question))
@@ -93,6 +114,197 @@ describe("8.6 storms", () => {
         })),
     limit
   )
+})
+
+describe("8.2, 8.6 errors of every kind, results of every shape", () => {
+  const codes = [
+    ...[-32_700, -32_600, -32_601, -32_602, -32_603, -32_000, -32_001, -32_002, -32_099, -32_800, -32_801, -32_802],
+    ...[-32_803, 0, 1, 404, 2 ** 31]
+  ]
+  const errors = [
+    ...codes.map((code) => ({ code, message: `error ${code}`, data: { retriggerRequest: false } })),
+    { code: 1, message: `\u001b[2J\u0007${"long ".repeat(10_000)}\r\nnext line` },
+    { code: "one", message: 7 },
+    { message: "no code" },
+    {},
+    "words",
+    null
+  ]
+  it.live(
+    "errors: each question has its answer, which is one clean line; the server stays usable",
+    () =>
+      withServer({ errors, push: false }, (client, { file }) =>
+        Effect.gen(function*() {
+          const seen = new Set<unknown>()
+          for (let round = 0; round < errors.length; round++) {
+            for (const [name, question] of Object.entries(questions(client, file))) {
+              const { ms, value } = yield* timed(Effect.either(question))
+              assert.isBelow(ms, 10_000, name)
+              if (value._tag === "Right") continue
+              const { code, message, reason } = value.left
+              seen.add(code)
+              assert.include(["remote", "protocol", "unsupported", "timeout"], reason, message)
+              assert.isAtMost(message.length, 1_200)
+              assert.notMatch(message, /\p{Cc}/u)
+              assert.include(message, "hostile")
+            }
+          }
+          // -32801 has the question asked again: the error that is seen is the next one
+          for (const code of codes) assert.strictEqual(seen.has(code), code !== -32_801, String(code))
+        }), { request_timeout_ms: 2_000 }),
+    limit
+  )
+
+  const place = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } }
+  const junk = [
+    null,
+    true,
+    0,
+    "",
+    "words",
+    [],
+    {},
+    [[[[]]]],
+    [null, 1, "a", {}],
+    { uri: "file:///x" },
+    { uri: null, range: null },
+    [{ uri: "file:///x", range: { start: null } }],
+    { kind: "full" },
+    { kind: "full", items: { length: 5 } },
+    { kind: "unchanged" },
+    { kind: "full", items: [{ range: place }, { message: [] }, { message: { kind: "markdown", value: 3 } }] },
+    { kind: "full", items: [], relatedDocuments: { "file:///y": null, z: { kind: "full", items: 7 } } },
+    { items: [{ uri: 7, kind: "full", items: [] }, null] },
+    { contents: [[["deep"]], { language: "x" }, { value: {} }] },
+    [{ name: 7 }, { name: "a" }, { name: "a", range: place, children: [{ name: "b", children: 7 }] }],
+    [{ name: "a", location: { uri: 7 } }, { name: "a", location: { uri: "file:///x", range: 7 } }],
+    { changes: { "file:///x": 7 } },
+    { documentChanges: [7] },
+    { documentChanges: [{ kind: "explode" }, { textDocument: 7 }] },
+    [{ title: 7 }, { title: "a", edit: 7, data: 1 }, { title: "b", command: 7, disabled: {} }],
+    [{ from: 7, fromRanges: 7 }, { from: { name: "a", uri: "x", range: place }, fromRanges: [7] }]
+  ]
+  it.live(
+    "results: whatever comes, each question ends with something that can be read or an error of its own",
+    () =>
+      withServer({ junk, pull: true, push: false }, (client, { file }) =>
+        Effect.gen(function*() {
+          for (let round = 0; round < junk.length; round++) {
+            for (const [name, question] of Object.entries(questions(client, file))) {
+              const { ms, value } = yield* timed(Effect.either(question))
+              assert.isBelow(ms, 10_000, name)
+              if (value._tag === "Left") {
+                assert.include(["protocol", "unsupported", "timeout"], value.left.reason, value.left.message)
+              }
+            }
+          }
+        }), { request_timeout_ms: 2_000 }),
+    limit
+  )
+
+  const refusals = [
+    ["an error", { error: { code: -32_603, message: "no \u001b[31mlicence" } }, "refused initialize"],
+    ["null", { result: null }, null],
+    ["words", { result: "words" }, null],
+    ["capabilities of no kind", { result: { capabilities: [7] } }, null],
+    [
+      "capabilities of odd kinds",
+      { result: { capabilities: { textDocumentSync: 99, hoverProvider: 7, diagnosticProvider: "yes" } } },
+      null
+    ],
+    ["an encoding nobody offered", { result: { capabilities: { positionEncoding: "ebcdic" } } }, null]
+  ] as const
+  for (const [name, initialize, says] of refusals) {
+    it.live(`initialize answered with ${name}`, () =>
+      Effect.scoped(Effect.gen(function*() {
+        const root = yield* Servers.project({ "a.txt": "BAD\n" })
+        const pids = `${root}/pids`
+        const started = yield* Effect.either(Effect.scoped(Effect.gen(function*() {
+          const client = yield* Servers.startAt(root, Servers.hostile({ pids, initialize }), {
+            request_timeout_ms: 2_000
+          })
+          for (const question of Object.values(questions(client, `${root}/a.txt`))) yield* Effect.either(question)
+        })))
+        assert.strictEqual(started._tag, says === null ? "Right" : "Left")
+        if (started._tag === "Left") {
+          assert.include(started.left.message, says ?? "")
+          assert.notMatch(started.left.message, /\p{Cc}/u)
+        }
+        for (const pid of Servers.pidsIn(pids)) assert.isTrue(yield* gone(pid))
+      })).pipe(Effect.provide(layer)), limit)
+  }
+})
+
+describe("8.5, 8.6 a server that says what nobody asked", () => {
+  it.live(
+    "files outside, older texts, places that are none: what it says of the file as it is stands alone",
+    () =>
+      withServer({ slander: true }, (client, { file, root }) =>
+        Effect.gen(function*() {
+          for (const [text, errors] of [["first\nBAD\n", 1], ["BAD BAD\n", 2], ["fine\n", 0]] as const) {
+            Servers.write(root, "a.txt", text)
+            const { diagnostics, ready } = yield* ask(client, file)
+            assert.isTrue(ready)
+            assert.deepStrictEqual(diagnostics.map(({ message }) => message), Array(errors).fill("BAD is not allowed"))
+          }
+        })),
+    limit
+  )
+
+  it.live(
+    "registers and takes back, wants documents shown and edits made: answered, nothing is done",
+    () =>
+      withServer({ fickle: 50 }, (client, { file, log }) =>
+        Effect.gen(function*() {
+          assert.strictEqual((yield* ask(client, file)).diagnostics.length, 1)
+          assert.isTrue(yield* eventually(() => Servers.heard(log).some((one) => "applied" in one), 60_000))
+          const said = Object.assign({}, ...Servers.heard(log)) as Record<string, Record<string, unknown>>
+          assert.deepStrictEqual(said["shown"], { success: false })
+          assert.strictEqual(said["applied"]?.["applied"], false)
+          assert.strictEqual(fs.readFileSync(file, "utf8"), "first\nBAD\n")
+          assert.strictEqual((yield* ask(client, file)).diagnostics.length, 1)
+        })),
+    limit
+  )
+
+  it.live(
+    "progress of megabytes",
+    () =>
+      withServer(
+        { progress: 10_000_000 },
+        (client, { file }) =>
+          Effect.map(ask(client, file), ({ diagnostics, ready }) => {
+            assert.isTrue(ready)
+            assert.strictEqual(diagnostics.length, 1)
+          })
+      ),
+    limit
+  )
+})
+
+describe("8.4 edits of another text", () => {
+  it.live(
+    "an edit of an older version of an open document is refused",
+    () =>
+      withServer({ version_off: -1 }, (client, { file, root }) =>
+        Effect.gen(function*() {
+          yield* ask(client, file)
+          Servers.write(root, "a.txt", "BAD\n")
+          const error = yield* Effect.flip(client.rename(uriOf(file), { line: 0, character: 0 }, "x"))
+          assert.include(error.message, `an edit of an older text of ${file}; ask again`)
+        })),
+    limit
+  )
+
+  it.live("in units of bytes, of a file that nobody here can read: nothing of it is to be applied", () =>
+    withServer(
+      { encoding: "utf-8", edit: { changes: { "file:///nowhere/x": [{ range: whole, newText: "x" }] } } },
+      (client, { file }) =>
+        Effect.gen(function*() {
+          const edit = yield* client.rename(uriOf(file), { line: 0, character: 0 }, "x")
+          assert.include(edit?.unsupported, "it would change file:///nowhere/x, which is not there")
+        })
+    ), limit)
 })
 
 describe("8.1 what cannot be a place, or is too long", () => {

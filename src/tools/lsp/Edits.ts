@@ -42,7 +42,7 @@ export const plan = (
     }
     let left = maxDiffLines
     const planned = new Map<string, PlannedFile>()
-    for (const { edits, uri } of edit.files) {
+    for (const { edits, text: meant, uri } of edit.files) {
       const path = pathOf(uri)
       if (path === null) return yield* fail(`This change touches ${uri}, which is no file.`)
       const target = yield* paths.resolve(path)
@@ -51,6 +51,12 @@ export const plan = (
       if (planned.has(target.path)) return yield* fail(`This change names ${target.display} twice.`)
       const file = decode(before.bytes)
       if (!isText(file)) return yield* fail(`This change touches ${target.display}, which is not text.`)
+      if (meant !== null && meant !== file.text) {
+        return yield* fail(
+          `${target.display} is not the text that the server's edits are for: it has changed meanwhile, or it is not ` +
+            "UTF-8. Ask again."
+        )
+      }
       const text = applyEdits(file.text, edits)
       if (text === null) return yield* fail(`The server's edits of ${target.display} overlap.`)
       if (text === file.text) continue

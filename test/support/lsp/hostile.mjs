@@ -161,7 +161,10 @@ const answers = {
       hoverProvider: { workDoneProgress: true },
       documentSymbolProvider: true,
       renameProvider: true,
-      codeActionProvider: true,
+      codeActionProvider: { resolveProvider: true },
+      ...(options.errors || options.junk
+        ? { implementationProvider: true, callHierarchyProvider: true, workspaceSymbolProvider: true }
+        : {}),
       ...(options.pull ? { diagnosticProvider: { interFileDependencies: false, workspaceDiagnostics: true } } : {})
     },
     serverInfo: { name: "hostile" }
@@ -188,7 +191,10 @@ const answers = {
       documentChanges: [
         ...(options.resource_edit ? [{ kind: "create", uri: "file:///tmp/evil" }] : []),
         {
-          textDocument: { uri: options.rename_uri ?? textDocument.uri, version: 1 },
+          textDocument: {
+            uri: options.rename_uri ?? textDocument.uri,
+            version: (documents.get(textDocument.uri)?.version ?? 1) + (options.version_off ?? 0)
+          },
           edits: check(documents.get(textDocument.uri)?.text ?? "").map((one) => ({
             range: one.range,
             newText: newName
@@ -233,6 +239,52 @@ const registrationStorm = async () => {
   log({ stormed: await ask("client/unregisterCapability", { unregisterations: [{ id: "r0", method: "x" }] }) })
 }
 
+/** What is said of files that nobody asked about, of texts that are over, of places that are none. */
+const slander = (uri, version) => {
+  const about = (other, old, place) =>
+    notify("textDocument/publishDiagnostics", {
+      uri: other,
+      version: old,
+      diagnostics: [{ range: place, message: `slander of ${other}`, severity: 1 }]
+    })
+  const nowhere = { start: { line: -3, character: -1 }, end: { line: -1, character: -9 } }
+  for (const other of ["file:///etc/passwd", "file:///../../x", "untitled:1", "", "file://host/x", "%%%"]) {
+    about(other, version, nowhere)
+  }
+  about(uri, version - 1, nowhere)
+  about(uri, -1, range(0, 0, 1))
+  for (const odd of [null, 7, {}, { uri }, { uri, diagnostics: 7 }, { uri: 7, diagnostics: [] }, [uri]]) {
+    notify("textDocument/publishDiagnostics", odd)
+  }
+}
+
+/** Registers to be pulled and takes it back, again and again. */
+const fickle = async () => {
+  for (let n = 0; n < options.fickle; n++) {
+    const one = { id: "p", method: "textDocument/diagnostic" }
+    await ask("client/registerCapability", { registrations: [{ ...one, registerOptions: { documentSelector: null } }] })
+    await ask("client/unregisterCapability", { unregisterations: [one] })
+  }
+  for (const odd of [null, {}, { registrations: null }, { registrations: [null, 7, {}, { id: 7, method: [] }] }]) {
+    await ask("client/registerCapability", odd)
+    await ask("client/unregisterCapability", odd)
+  }
+  log({ shown: await ask("window/showDocument", { uri: "https://127.0.0.1/", external: true, takeFocus: true }) })
+  const range = { start: { line: 0, character: 0 }, end: { line: 9, character: 0 } }
+  const changes = Object.fromEntries([...documents.keys()].map((uri) => [uri, [{ range, newText: "gone" }]]))
+  log({ applied: await ask("workspace/applyEdit", { label: "harm", edit: { changes } }) })
+}
+
+const progress = async () => {
+  await ask("window/workDoneProgress/create", { token: "big" })
+  for (let n = 0; n < 5; n++) {
+    notify("$/progress", { token: "big", value: { kind: "report", message: "x".repeat(options.progress) } })
+  }
+  for (const odd of [null, {}, { token: {}, value: 7 }, { token: "hanzo-1", value: { items: 7 } }]) {
+    notify("$/progress", odd)
+  }
+}
+
 const serverRequests = async () => {
   const configuration = await ask("workspace/configuration", {
     items: Array.from({ length: 100 }, (_, n) => ({ section: n % 2 === 0 ? "hostile.depth" : "nothing.here" }))
@@ -260,6 +312,8 @@ const heard = {
   "initialized": () => {
     if (options.register) void serverRequests()
     if (options.storm) void registrationStorm()
+    if (options.fickle) void fickle()
+    if (options.progress) void progress()
     if (options.deaf) {
       process.stdin.pause()
       setInterval(() => undefined, 1000)
@@ -274,12 +328,15 @@ const heard = {
   "textDocument/didOpen": ({ textDocument }) => {
     documents.set(textDocument.uri, { text: textDocument.text, version: textDocument.version })
     if (options.flood) flood()
+    if (options.slander) slander(textDocument.uri, textDocument.version)
     publish(textDocument.uri)
+    if (options.slander) slander(textDocument.uri, textDocument.version)
   },
   "textDocument/didChange": ({ contentChanges, textDocument }) => {
     const document = documents.get(textDocument.uri)
     apply(document, contentChanges)
     document.version = textDocument.version
+    if (options.slander) slander(textDocument.uri, textDocument.version)
     publish(textDocument.uri)
   },
   "textDocument/didClose": ({ textDocument }) => {
@@ -301,6 +358,7 @@ const mayCrash = () => {
   return true
 }
 
+let turns = 0
 const take = (message) => {
   const { id, method, params, result, error } = message
   if (method === undefined) {
@@ -324,6 +382,11 @@ const take = (message) => {
   }
   if (options.die_on === method) process.kill(process.pid, "SIGKILL")
   if (options.silent_on?.includes(method)) return
+  if (method !== "initialize" && method !== "shutdown") {
+    if (options.errors) return send({ id, error: options.errors[turns++ % options.errors.length] })
+    if (options.junk) return send({ id, result: options.junk[turns++ % options.junk.length] })
+  }
+  if (options.initialize !== undefined && method === "initialize") return send({ id, ...options.initialize })
   const answer = answers[method]
   if (answer === undefined) return send({ id, error: { code: -32601, message: `no ${method}` } })
   try {
