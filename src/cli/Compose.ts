@@ -217,6 +217,33 @@ export const toolsLayer = (choice: SettingsChoice) =>
     )
   }))
 
+/** A model for one request of a command, on the record of spending; no tools. Call once. @since 0.1.0 @category layers */
+export const modelLayer = (choice: SettingsChoice & { readonly scenario?: string | undefined }) =>
+  Layer.unwrapEffect(Effect.gen(function*() {
+    const [{ layerModels, layerProcess, layerSettings }, { Credentials }, { inOrder }, Metered] = yield* Effect.promise(
+      () =>
+        Promise.all([
+          import("../app/Runtime.ts"),
+          import("../credentials/Credentials.ts"),
+          import("../domain/Layers.ts"),
+          import("../provider/Metered.ts")
+        ])
+    )
+    const path = yield* Path.Path
+    const { cwd } = yield* Environment
+    const { scenario } = choice
+    return Layer.mapError(
+      inOrder(
+        layerProcess(),
+        layerSettings(settingsOf(choice)),
+        Credentials.layerStore,
+        layerModels(scenario === undefined ? {} : { scenario_file: path.resolve(cwd, scenario) }),
+        Metered.layer
+      ),
+      compositionExit
+    )
+  }))
+
 /** The built-in demo. @since 0.1.0 @category constructors */
 export const demo: Effect.Effect<number, CliExit, NodePlatform> = Effect.gen(function*() {
   const { prompt, run } = yield* Effect.promise(() => import("../app/Demo.ts"))

@@ -19,6 +19,7 @@ import {
   configTrust,
   configValidate
 } from "./spec/Config.ts"
+import { gitBranch, gitCommit, gitCommitPushPr, gitDiff, gitStash, gitWorktree } from "./spec/Git.ts"
 import {
   lspDefinition,
   lspDiagnostics,
@@ -65,6 +66,12 @@ export {
   conversation,
   demo,
   doctor,
+  gitBranch,
+  gitCommit,
+  gitCommitPushPr,
+  gitDiff,
+  gitStash,
+  gitWorktree,
   hooksList,
   hooksTest,
   lspDefinition,
@@ -113,6 +120,12 @@ export const commands: ReadonlyArray<CommandSpec> = [
   sessionsExport,
   sessionsDelete,
   usage,
+  gitBranch,
+  gitCommit,
+  gitCommitPushPr,
+  gitWorktree,
+  gitDiff,
+  gitStash,
   authLogin,
   authLogout,
   authStatus,
@@ -162,6 +175,7 @@ export const commands: ReadonlyArray<CommandSpec> = [
 /** Groups of commands and what they are about. @since 0.1.0 @category constants */
 export const groups: Readonly<Record<string, string>> = {
   sessions: "The record of sessions.",
+  git: "Branches, commits and pull requests.",
   auth: "Keys and logins.",
   config: "The settings.",
   hooks: "Commands of the settings that run before and after tools.",

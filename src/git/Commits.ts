@@ -13,6 +13,7 @@ import { fail, type GitError } from "./GitError.ts"
 import * as LikelySecrets from "./LikelySecrets.ts"
 import type { Change } from "./MessagePrompt.ts"
 import type { ChangedFile } from "./Porcelain.ts"
+import { withoutUser } from "./Remotes.ts"
 import * as Repository from "./Repository.ts"
 
 /** A diff is looked at for secrets up to this. */
@@ -71,6 +72,13 @@ const keptAt = (repository: Repository.Repository): string => `${repository.git_
 
 const keptText = (message: string, head: string | null): string =>
   `${message}\n${scissors}\n# on ${head ?? "no commit"}\n`
+
+/** A message for the next time, as long as HEAD stays. @since 0.1.0 @category combinators */
+export const keep = (
+  { files }: Pick<Repository.Tools, "files">,
+  { head, repository }: Prepared,
+  message: string
+): Effect.Effect<void> => Effect.ignore(files.writeText(keptAt(repository), keptText(message, head)))
 
 /** Diffs as they stand in the files, whatever the settings say of how they look. @since 0.1.0 @category constants */
 export const plainDiff: ReadonlyArray<string> = [
@@ -227,9 +235,9 @@ export const commit = (
         return yield* fail("changed", "HEAD has moved meanwhile; nothing was committed: look again")
       }
       yield* Effect.mapError(files.replace(repository.index, prepared.before, prepared.after), filesError)
-      const keep = Effect.ignore(files.writeText(keptAt(repository), keptText(message, prepared.head)))
+      const kept = keep(tools, prepared, message)
       const undo = Effect.gen(function*() {
-        yield* keep
+        yield* kept
         const head = yield* Repository.resolve(tools, top, "HEAD")
         if (head !== prepared.head) return
         const now = yield* files.read(repository.index)
@@ -249,7 +257,7 @@ export const commit = (
             const head = yield* Repository.resolve(tools, top, "HEAD")
             // what came too late was a hook behind the commit
             if (head !== prepared.head) return { code: 0, stdout: "", stderr: `${error.stderr}${error.message}\n` }
-            yield* keep
+            yield* kept
             return yield* fail(
               error.reason,
               `${error.message}; the index and the message are kept, and the next time begins with them`,
@@ -259,12 +267,12 @@ export const commit = (
         )
       )
       if (done.code !== 0) {
-        yield* keep
+        yield* kept
         const locked = /Unable to create '[^']*\.lock': File exists/u.test(done.stderr)
         return yield* fail(
           locked ? "locked" : "refused",
           `git commit failed (exit code ${done.code}); the index and the message are kept, and the next time begins with them`,
-          `${done.stdout.trim() === "" ? "" : `${done.stdout.trimEnd()}\n`}${done.stderr}`
+          `${done.stdout.trim() === "" ? "" : `${withoutUser(done.stdout.trimEnd())}\n`}${done.stderr}`
         )
       }
       yield* files.remove(keptAt(repository))

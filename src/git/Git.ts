@@ -34,7 +34,11 @@ export interface GitService {
   readonly createBranch: (name: string) => Effect.Effect<string, GitError>
   readonly prepare: Effect.Effect<Commits.Prepared, GitError, Scope.Scope>
   readonly commit: (prepared: Commits.Prepared, message: string) => Effect.Effect<Commits.Committed, GitError>
+  /** A message that a person has written and not used: the next `prepare` on this commit has it ready. */
+  readonly keep: (prepared: Commits.Prepared, message: string) => Effect.Effect<void>
   readonly destination: Effect.Effect<Publish.Destination, GitError>
+  /** What a pull request would bring beside the latest commit. */
+  readonly unpublished: (to: Publish.Destination) => Effect.Effect<Publish.Unpublished, GitError>
   readonly push: (to: Publish.Destination) => Effect.Effect<Publish.Pushed, GitError>
   readonly pullRequest: (
     to: Publish.Destination,
@@ -61,7 +65,9 @@ export class Git extends Context.Tag("@hanzo/dev/git/Git")<Git, GitService>() {
         createBranch: (name) => Branches.create(tools, name),
         prepare: Commits.prepare(tools),
         commit: (prepared, message) => Commits.commit(tools, prepared, message),
+        keep: (prepared, message) => Commits.keep(tools, prepared, message),
         destination: Publish.destination(tools),
+        unpublished: (to) => Publish.unpublished(tools, to),
         push: (to) => Publish.push(tools, to),
         pullRequest: (to, input) => Publish.pullRequest(tools, to, input),
         worktrees: Branches.worktrees(tools),

@@ -5,7 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import { fail, type GitError } from "./GitError.ts"
-import { parseDefaultBranch } from "./Porcelain.ts"
+import { parseDefaultBranch, parseFields } from "./Porcelain.ts"
 import * as Remotes from "./Remotes.ts"
 import * as Repository from "./Repository.ts"
 
@@ -78,6 +78,40 @@ export const destination = (tools: Repository.Tools): Effect.Effect<Destination,
     if (base === branch) return yield* onDefault(base)
     const [address = ""] = url.stdout.split("\n")
     return { top, branch, base, address: Remotes.withoutUser(address.trim()) }
+  })
+
+/** A commit that the base has not. @since 0.1.0 @category models */
+export interface Unpublished {
+  /** The latest first; as far as the last fetch of the base knows. */
+  readonly commits: ReadonlyArray<{ readonly subject: string; readonly body: string }>
+}
+
+/** At most 100. @since 0.1.0 @category constructors */
+export const unpublished = (
+  tools: Repository.Tools,
+  { base, top }: Destination
+): Effect.Effect<Unpublished, GitError> =>
+  Effect.gen(function*() {
+    const known = yield* Repository.resolve(tools, top, `refs/remotes/${remote}/${base}`)
+    const listed = yield* tools.runner.run({
+      args: [
+        "log",
+        "-z",
+        "--no-show-signature",
+        "--format=%s%x00%b",
+        ...(known === null ? ["-1"] : ["-100"]),
+        "HEAD",
+        ...(known === null ? [] : [`^${known}`]),
+        "--"
+      ],
+      cwd: top
+    })
+    return {
+      commits: listed.code !== 0 ? [] : parseFields(listed.stdout, 2).map(([subject = "", body = ""]) => ({
+        subject,
+        body: body.trim()
+      }))
+    }
   })
 
 /** @since 0.1.0 @category models */

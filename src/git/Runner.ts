@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import { childEnvironment } from "../platform/ChildEnvironment.ts"
 import type { EnvironmentService } from "../platform/Environment.ts"
 import type { ProcessesService } from "../platform/Processes.ts"
+import { redactor } from "../platform/Redaction.ts"
 import { fail, type GitError } from "./GitError.ts"
 import { withoutUser } from "./Remotes.ts"
 
@@ -118,6 +119,8 @@ const meant = (what: string, { code, stderr }: Pick<RunOutput, "code" | "stderr"
 
 /** @since 0.1.0 @category constructors */
 export const make = (processes: ProcessesService, environment: Pick<EnvironmentService, "vars">): Runner => {
+  // a hook may say whatever it was given
+  const redact = redactor(environment.vars)
   const run: Runner["run"] = (input) => {
     const program = input.program ?? "git"
     const limit = input.network === true ? networkLimit : localLimit
@@ -134,7 +137,7 @@ export const make = (processes: ProcessesService, environment: Pick<EnvironmentS
         fail("no_git", error.reason === "not_found" ? `there is no ${program} on PATH` : error.message)
       ),
       Effect.flatMap((done) => {
-        const stderr = withoutUser(decoder.decode(done.stderr))
+        const stderr = redact(withoutUser(decoder.decode(done.stderr)))
         if (done.timed_out) {
           return fail("timeout", `${name} took longer than ${Duration.toSeconds(limit)} s and was stopped`, stderr)
         }

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { spawn } from "node:child_process"
 import { Environment, variable } from "./Environment.ts"
+import { Signals } from "./Signals.ts"
 
 /** @since 0.1.0 @category models */
 export interface EditorService {
@@ -21,25 +22,28 @@ export interface EditorService {
 export class Editor extends Context.Tag("@hanzo/dev/platform/Editor")<Editor, EditorService>() {
   /**
    * The variable may hold arguments, so a shell reads it; the file comes as an argument and is read by nobody. The editor
-   * stays in the group of this process: another one would not own the terminal.
+   * stays in the group of this process: another one would not own the terminal; Ctrl-C is the editor's meanwhile.
    */
-  static readonly layer: Layer.Layer<Editor, never, Environment> = Layer.effect(
+  static readonly layer: Layer.Layer<Editor, never, Environment | Signals> = Layer.effect(
     Editor,
-    Effect.map(Environment, (environment): EditorService => {
+    Effect.zipWith(Environment, Signals, (environment, signals): EditorService => {
       const command = variable(environment, "VISUAL") ?? variable(environment, "EDITOR") ?? "vi"
       return {
         command,
         open: (file) =>
-          Effect.async<number | null, { readonly message: string }>((resume) => {
-            const child = spawn("/bin/sh", ["-c", `${command} "$1"`, "editor", file], {
-              cwd: environment.cwd,
-              env: Object.fromEntries(environment.vars),
-              stdio: "inherit"
+          Effect.zipRight(
+            signals.lend,
+            Effect.async<number | null, { readonly message: string }>((resume) => {
+              const child = spawn("/bin/sh", ["-c", `${command} "$1"`, "editor", file], {
+                cwd: environment.cwd,
+                env: Object.fromEntries(environment.vars),
+                stdio: "inherit"
+              })
+              child.once("error", (error) => resume(Effect.fail({ message: error.message })))
+              child.once("exit", (code) => resume(Effect.succeed(code)))
+              return Effect.sync(() => void child.kill("SIGTERM"))
             })
-            child.once("error", (error) => resume(Effect.fail({ message: error.message })))
-            child.once("exit", (code) => resume(Effect.succeed(code)))
-            return Effect.sync(() => void child.kill("SIGTERM"))
-          })
+          ).pipe(Effect.scoped)
       }
     })
   )

@@ -24,6 +24,8 @@ export interface SignalsService {
   readonly subscribe: Effect.Effect<Queue.Dequeue<SignalName>, never, Scope.Scope>
   /** The first signal that nobody had subscribed to. */
   readonly unhandled: Effect.Effect<SignalName>
+  /** Until the scope closes another program has the terminal: Ctrl-C is its own and nothing here. */
+  readonly lend: Effect.Effect<void, never, Scope.Scope>
 }
 
 /** Exit code of a program ended by this signal (reading 0). @since 0.1.0 @category combinators */
@@ -34,23 +36,40 @@ const graceMs = 2_000
 
 const names: ReadonlyArray<SignalName> = ["SIGINT", "SIGTERM", "SIGHUP"]
 
-const make = (unhandled: Deferred.Deferred<SignalName>) => {
+/** `calm` is called when what was asked to stop has ended: the next signal is a first one again. */
+const make = (unhandled: Deferred.Deferred<SignalName>, calm: () => void = () => {}) => {
   const subscribers: Array<Queue.Queue<SignalName>> = []
+  let lent = 0
   const service: SignalsService = {
     subscribe: Effect.acquireRelease(
       Effect.tap(Queue.dropping<SignalName>(16), (queue) => Effect.sync(() => void subscribers.push(queue))),
       (queue) =>
         Effect.zipRight(
-          Effect.sync(() => void subscribers.splice(subscribers.indexOf(queue), 1)),
+          Effect.sync(() => {
+            subscribers.splice(subscribers.indexOf(queue), 1)
+            if (subscribers.length === 0) calm()
+          }),
           Queue.shutdown(queue)
         )
     ),
-    unhandled: Deferred.await(unhandled)
+    unhandled: Deferred.await(unhandled),
+    lend: Effect.acquireRelease(
+      Effect.sync(() => {
+        lent += 1
+      }),
+      () =>
+        Effect.sync(() => {
+          lent -= 1
+        })
+    )
   }
-  const raise = (signal: SignalName): void => {
+  /** False = it is not ours. */
+  const raise = (signal: SignalName): boolean => {
+    if (signal === "SIGINT" && lent > 0) return false
     const queue = subscribers.at(-1)
     if (queue === undefined) Deferred.unsafeDone(unhandled, Effect.succeed(signal))
     else queue.unsafeOffer(signal)
+    return true
   }
   return { service, raise }
 }
@@ -60,13 +79,15 @@ export class Signals extends Context.Tag("@hanzo/dev/platform/Signals")<Signals,
   static readonly layer: Layer.Layer<Signals> = Layers.scoped(
     Signals,
     Effect.gen(function*() {
-      const { raise, service } = make(yield* Deferred.make<SignalName>())
       let count = 0
+      const { raise, service } = make(yield* Deferred.make<SignalName>(), () => {
+        if (count < 2) count = 0
+      })
       const listeners = names.map((name) => ({
         name,
         listener: (): void => {
+          if (!raise(name)) return
           count += 1
-          raise(name)
           if (count === 2) setTimeout(() => process.exit(exitCodeOf(name)), graceMs).unref()
           if (count >= 3) process.exit(exitCodeOf(name))
         }
@@ -92,7 +113,7 @@ export class Signals extends Context.Tag("@hanzo/dev/platform/Signals")<Signals,
       Signals,
       Effect.map(Deferred.make<SignalName>(), (unhandled) => {
         const { raise, service } = make(unhandled)
-        connect((signal) => Effect.sync(() => raise(signal)))
+        connect((signal) => Effect.sync(() => void raise(signal)))
         return service
       })
     )

@@ -108,8 +108,8 @@ const liveOutput = (context: Pick<GuardedCall, "call_id" | "report">, mask: Mask
   }
 }
 
-/** Keys that the settings hold or name, and those of the environment: what no tool may hand on. */
-const secretsOf = (vars: ReadonlyMap<string, string>, config: HanzoConfig): ReadonlyArray<string> => {
+/** Keys that the settings hold or name, and those of the environment: what no tool may hand on. @since 0.1.0 @category combinators */
+export const secretsOf = (vars: ReadonlyMap<string, string>, config: HanzoConfig): ReadonlyArray<string> => {
   const providers = Object.values(config.providers)
   const settings = Object.entries(config.env).filter(([name]) => isCredentialVariable(name))
   const headers = providers.flatMap((provider) => Object.entries(provider.headers ?? {})).flatMap(([name, value]) =>

@@ -9,6 +9,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as ConfigShow from "../../src/cli/ConfigShow.ts"
+import { GitBranch, GitCommit, GitCommitPushPr, GitDiff, GitStash, GitWorktree } from "../../src/cli/GitSchemas.ts"
 import { McpGet, McpList, McpTest } from "../../src/cli/McpSchemas.ts"
 import * as Run from "../../src/cli/Run.ts"
 import {
@@ -63,6 +64,12 @@ const published: Readonly<Record<string, Published>> = {
   "lsp-rename": { title: "hanzo-dev lsp rename --json", schema: LspRename },
   "lsp-status": { title: "hanzo-dev lsp status --json", schema: LspStatus },
   "lsp-doctor": { title: "hanzo-dev lsp doctor --json", schema: LspDoctor },
+  "git-branch": { title: "hanzo-dev git branch --json", schema: GitBranch },
+  "git-commit": { title: "hanzo-dev git commit --json", schema: GitCommit },
+  "git-commit-push-pr": { title: "hanzo-dev git commit-push-pr --json", schema: GitCommitPushPr },
+  "git-worktree": { title: "hanzo-dev git worktree --json", schema: GitWorktree },
+  "git-diff": { title: "hanzo-dev git diff --json", schema: GitDiff },
+  "git-stash": { title: "hanzo-dev git stash --json", schema: GitStash },
   "usage": { title: "hanzo-dev usage --json", schema: UsageDocument },
   "doctor": { title: "hanzo-dev doctor --json", schema: Schemas.DoctorReport }
 }

@@ -1,6 +1,7 @@
 /** Real repositories with a bare remote, in a home of their own. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 import { execFileSync, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -43,7 +44,7 @@ export interface PlaceOptions {
   readonly vars?: Record<string, string>
 }
 
-export const place = (options: PlaceOptions = {}): Effect.Effect<Place, never, import("effect/Scope").Scope> =>
+export const place = (options: PlaceOptions = {}): Effect.Effect<Place, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => make(options)),
     ({ root }) => Effect.sync(() => fs.rmSync(root, { recursive: true, force: true }))

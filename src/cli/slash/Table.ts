@@ -23,6 +23,30 @@ export const slashes: Readonly<Record<string, Slash>> = {
     help: "show what this session and today have cost, and the limits",
     load: async () => (await import("./Usage.ts")).cost
   },
+  diff: {
+    help: "show what has changed since the last commit; it goes with your next message",
+    load: async () => (await import("./Git.ts")).diff
+  },
+  branch: {
+    help: "make a branch from HEAD and go there: /branch [NAME]",
+    load: async () => (await import("./Git.ts")).branch
+  },
+  commit: {
+    help: "commit the changes of tracked files, with a message made from them: /commit [MESSAGE]",
+    load: async () => (await import("./Git.ts")).commit
+  },
+  "commit-push-pr": {
+    help: "commit, push this branch and open a pull request: /commit-push-pr [MESSAGE]",
+    load: async () => (await import("./Git.ts")).commitPushPr
+  },
+  worktree: {
+    help: "make a working tree of a new branch: /worktree NAME, /worktree list, /worktree remove NAME",
+    load: async () => (await import("./Git.ts")).worktree
+  },
+  stash: {
+    help: "put changes away and bring them back: /stash, /stash list, /stash pop",
+    load: async () => (await import("./Git.ts")).stash
+  },
   sessions: {
     help: "list the latest sessions of this project",
     load: async () => (await import("./Sessions.ts")).sessions
