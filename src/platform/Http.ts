@@ -137,11 +137,6 @@ export const waitMillis = (ms: number): Effect.Effect<void> =>
       return rest
     })
 
-const limited = <A>(self: Effect.Effect<A, Breakage>, ms: number | undefined, passed: Breakage) =>
-  ms === undefined || ms <= 0
-    ? self
-    : Effect.raceFirst(self, Effect.zipRight(waitMillis(ms), Effect.fail(passed)))
-
 const seconds = (ms: number | undefined): string => `${(ms ?? 0) / 1000} s`
 
 const toRecord = (headers: NodeHttp.IncomingHttpHeaders): Readonly<Record<string, string>> => {
@@ -200,36 +195,57 @@ const headersOf = (request: HttpRequest, size: number | undefined): Readonly<Rec
   return headers
 }
 
+/** A limit in milliseconds; off = without end. */
+const limitOf = (ms: number | undefined): number => ms === undefined || ms <= 0 ? Number.POSITIVE_INFINITY : ms
+
+/** When the phase of an exchange is over, and what to say then; ms of Clock. */
+const deadlineOf = (x: Exchange, limits: HttpLimits, now: number): { readonly at: number; readonly passed: Breakage } =>
+  x.connected_at === undefined
+    ? {
+      at: x.started_at + limitOf(limits.connect_ms),
+      passed: { reason: "connect_timeout", text: `no connection within ${seconds(limits.connect_ms)} (connect_ms)` }
+    }
+    : x.response === undefined
+    ? {
+      at: x.connected_at + limitOf(limits.headers_ms),
+      passed: { reason: "headers_timeout", text: `no answer within ${seconds(limits.headers_ms)} (headers_ms)` }
+    }
+    : {
+      at: (x.quiet_since ?? now) + limitOf(limits.idle_ms),
+      passed: { reason: "idle_timeout", text: `nothing came for ${seconds(limits.idle_ms)} (idle_ms)` }
+    }
+
 /**
- * Ends an exchange whose body is silent for too long. It sleeps on its own and looks at when the silence began: neither
- * a timer nor a fiber a read.
+ * Ends an exchange that takes too long in one of its phases. It sleeps on its own and looks at when the phase began:
+ * neither a timer nor a fiber a wait. It never oversleeps a later phase, which begins at this moment at the earliest.
  */
-const watchSilence = (x: Exchange, clock: Clock.Clock, idle_ms: number): Effect.Effect<void> =>
+const watch = (x: Exchange, clock: Clock.Clock, limits: HttpLimits): Effect.Effect<void> =>
   Effect.suspend(() => {
     if (x.ended || x.broken !== undefined) return Effect.void
     const now = clock.unsafeCurrentTimeMillis()
-    const left = (x.quiet_since ?? now) + idle_ms - now
-    if (left > 0) return Effect.zipRight(waitMillis(left), watchSilence(x, clock, idle_ms))
-    return Effect.sync(() => {
-      x.break({ reason: "idle_timeout", text: `nothing came for ${seconds(idle_ms)} (idle_ms)` })
+    const { at, passed } = deadlineOf(x, limits, now)
+    if (at <= now) {
+      x.break(passed)
       x.close()
-    })
+      return Effect.void
+    }
+    const later = x.response !== undefined
+      ? Number.POSITIVE_INFINITY
+      : now + Math.min(limitOf(limits.headers_ms), limitOf(limits.idle_ms))
+    const wake = Math.min(at, later)
+    return wake === Number.POSITIVE_INFINITY
+      ? Effect.void
+      : Effect.zipRight(waitMillis(wake - now), watch(x, clock, limits))
   })
 
 type Fail = (breakage: Breakage) => HttpError
 
 /** From the connection to the head of the answer; `stale` = a pooled connection had died meanwhile. */
-const awaitHead = (x: Exchange, limits: HttpLimits, own: boolean, fail: Fail) =>
-  Effect.zipRight(
-    limited(x.until(() => x.connected ? true : undefined), limits.connect_ms, {
-      reason: "connect_timeout",
-      text: `no connection within ${seconds(limits.connect_ms)} (connect_ms)`
-    }),
-    limited(x.until(() => x.response), limits.headers_ms, {
-      reason: "headers_timeout",
-      text: `no answer within ${seconds(limits.headers_ms)} (headers_ms)`
-    })
-  ).pipe(Effect.mapError((breakage) => !own && x.stale ? "stale" as const : fail(breakage)))
+const awaitHead = (x: Exchange, own: boolean, fail: Fail) =>
+  Effect.mapError(
+    x.until(() => x.response),
+    (breakage) => !own && x.stale ? "stale" as const : fail(breakage)
+  )
 
 const decoderOf = (answer: NodeHttp.IncomingMessage, fail: Fail) =>
   Effect.gen(function*() {
@@ -244,11 +260,11 @@ const responseOf = (
   x: Exchange,
   answer: NodeHttp.IncomingMessage,
   url: URL,
-  watching: Fiber.RuntimeFiber<void> | null,
+  watching: Fiber.RuntimeFiber<void>,
   layerScope: Scope.Scope,
   fail: Fail
 ): HttpResponse => {
-  const stopWatching = watching === null ? Effect.void : Fiber.interruptFork(watching)
+  const stopWatching = Effect.flatMap(Effect.fiberId, (id) => Fiber.interruptAsFork(watching, id))
   const read = x.next.pipe(
     Effect.mapError(fail),
     Effect.flatMap((bytes) =>
@@ -268,9 +284,8 @@ const responseOf = (
     ),
     release: Effect.suspend(() => {
       if (!x.release(releaseBytes)) return Effect.void
-      const finish = x.until(() => x.ended ? true : undefined).pipe(
-        Effect.raceFirst(Effect.sleep(releaseMillis)),
-        Effect.ignore,
+      // nothing of one that has ended by then is cut
+      const finish = Effect.sleep(releaseMillis).pipe(
         Effect.ensuring(Effect.sync(() => x.cutOff())),
         Effect.interruptible,
         Effect.forkIn(layerScope)
@@ -320,13 +335,10 @@ const make: Effect.Effect<HttpService, never, Environment | Scope.Scope> = Effec
         (exchange) => Effect.sync(() => exchange.close())
       )
       x.send(body)
+      const watching = yield* Effect.forkScoped(watch(x, clock, limits))
       // The scope may live on after a failure (a retry runs in it): the connection does not.
-      const answer = yield* Effect.onError(awaitHead(x, limits, own, fail), () => Effect.sync(() => x.close()))
+      const answer = yield* Effect.onError(awaitHead(x, own, fail), () => Effect.sync(() => x.close()))
       x.open(answer, yield* decoderOf(answer, fail))
-      const { idle_ms } = limits
-      const watching = idle_ms !== undefined && idle_ms > 0
-        ? yield* Effect.forkScoped(watchSilence(x, clock, idle_ms))
-        : null
       return responseOf(x, answer, url, watching, layerScope, fail)
     })
 

@@ -71,8 +71,9 @@ export const fromNode = (error: Error): Breakage => {
 
 /** @since 0.1.0 @category models */
 export class Exchange {
-  /** A connection stands and the request is on its way. */
-  connected = false
+  /** When the request was made, and when a connection stood; ms of Clock. */
+  readonly started_at: number
+  connected_at: number | undefined
   /** The connection had served an earlier request. */
   reused = false
   response: NodeHttp.IncomingMessage | undefined
@@ -95,6 +96,7 @@ export class Exchange {
 
   constructor(clock: Clock.Clock, secure: boolean, start: (x: Exchange) => NodeHttp.ClientRequest) {
     this.clock = clock
+    this.started_at = clock.unsafeCurrentTimeMillis()
     this.request = start(this)
     this.request.on("error", (error) => this.break(fromNode(error)))
     this.request.once("close", () => {
@@ -102,7 +104,7 @@ export class Exchange {
     })
     this.request.once("response", (response) => {
       this.response = response
-      this.connected = true
+      this.connected_at ??= clock.unsafeCurrentTimeMillis()
       const cut = () => {
         if (!response.complete) {
           this.break({ reason: "reset", text: "the connection was closed in the middle of the body" })
@@ -118,8 +120,7 @@ export class Exchange {
       // A tunnel's socket is ready when it is handed over, a pooled one was ready long ago.
       const ready = this.reused || (secure ? this.abortTunnel !== undefined : !socket.connecting)
       const onReady = () => {
-        this.connected = true
-        this.notify()
+        this.connected_at = clock.unsafeCurrentTimeMillis()
       }
       if (ready) onReady()
       else socket.once(secure ? "secureConnect" : "connect", onReady)
