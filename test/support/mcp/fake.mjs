@@ -5,7 +5,9 @@
  * - era: "legacy" (default) or "modern"; version: what `initialize` answers; reject: versions it refuses
  * - noise: writes to stdout before the first message; stdout: bytes of one line written at once
  * - ignore: "stdin" (goes on when stdin ends), "term" (ignores SIGTERM too); children: how many it starts
- * - list: "repeat" | "many" | "paged" | "broken" | "odd"
+ * - list: "repeat" | "many" | "paged" | "broken" | "odd"; annotations: of every tool
+ * - changing: tools that change the list of tools
+ * - gate: a file; nothing is read before it is there
  */
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
@@ -21,6 +23,8 @@ const heard = []
 const waiting = []
 const hanging = new Set()
 const schema = { type: "object" }
+/** Changed by the tool `mutate`. */
+let echoSchema = schema
 const names = [
   "echo",
   "hang",
@@ -41,7 +45,8 @@ const names = [
   "mixed",
   "batch",
   "unread",
-  "boom"
+  "boom",
+  ...(options.changing === true ? ["rain", "mutate"] : [])
 ]
 
 if (options.ignore === "term") process.on("SIGTERM", () => undefined)
@@ -58,7 +63,11 @@ if (options.exit !== undefined) {
 }
 
 const page = (cursor) => {
-  const tool = (name) => ({ name, inputSchema: schema })
+  const tool = (name) => ({
+    name,
+    inputSchema: name === "echo" ? echoSchema : schema,
+    ...(options.annotations === undefined ? {} : { annotations: options.annotations })
+  })
   switch (options.list) {
     case "repeat":
       return { tools: [tool(`t${cursor ?? 0}`)], nextCursor: cursor === "b" ? "a" : cursor === "a" ? "b" : "a" }
@@ -127,6 +136,19 @@ const call = (id, params) => {
     case "storm":
       for (let i = 0; i < args.times; i++) write({ method: "notifications/tools/list_changed" })
       return reply(id, text("over"))
+    case "rain": {
+      // a thousand a second, behind the answer too
+      const end = Date.now() + args.ms
+      const timer = setInterval(() => {
+        for (let i = 0; i < 10; i++) write({ method: "notifications/tools/list_changed" })
+        if (Date.now() >= end) clearInterval(timer)
+      }, 10)
+      return reply(id, text("it rains"))
+    }
+    case "mutate":
+      echoSchema = { type: "object", properties: { y: { type: "number" } }, required: ["y"] }
+      write({ method: "notifications/tools/list_changed" })
+      return reply(id, text("changed"))
     case "heard":
       return reply(id, text(JSON.stringify(heard)))
     case "env":
@@ -222,6 +244,20 @@ const take = (message) => {
   }
 }
 
-createInterface({ input: process.stdin }).on("line", (line) => take(JSON.parse(line))).on("close", () => {
+/** Lines that came before the gate was open; null = it is. */
+let held = options.gate === undefined ? null : []
+if (held !== null) {
+  const timer = setInterval(() => {
+    if (!fs.existsSync(options.gate)) return
+    clearInterval(timer)
+    const lines = held
+    held = null
+    for (const line of lines) take(JSON.parse(line))
+  }, 10)
+}
+createInterface({ input: process.stdin }).on("line", (line) => {
+  if (held === null) take(JSON.parse(line))
+  else held.push(line)
+}).on("close", () => {
   if (options.ignore === undefined) process.exit(0)
 })
