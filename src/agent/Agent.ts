@@ -46,6 +46,8 @@ export interface RunInput {
    * One that there is not fails with `invalid_input`.
    */
   readonly delegate?: { readonly agent: string }
+  /** Keep the files as they were before each message changes them. Absent = as the settings say, else not. */
+  readonly checkpoints?: boolean
   /** The session is taken from another process that has a run of it: that one is asked to stop, and over in any case. */
   readonly takeover?: boolean
   /** The run is a subagent's: what it has from the run that starts it. The session is a new one. */

@@ -30,11 +30,13 @@ import { Lsp } from "../lsp/Lsp.ts"
 import { rounded } from "../provider/Cost.ts"
 import * as CostLimits from "../provider/CostLimits.ts"
 import { type ModelError, Models } from "../provider/Models.ts"
+import { Snapshots } from "../snapshots/Snapshots.ts"
 import { SessionStore, type StorageError } from "../storage/SessionStore.ts"
 import { McpAccess } from "../tools/McpAccess.ts"
 import { restricted } from "../tools/ToolAccess.ts"
 import type { AgentService, RunInput } from "./Agent.ts"
 import { samplingClient } from "./Booking.ts"
+import * as Checkpoint from "./Checkpoint.ts"
 import * as Gate from "./CompactionGate.ts"
 import * as Loop from "./Loop.ts"
 import * as Prompting from "./Prompting.ts"
@@ -95,6 +97,7 @@ export const make = Effect.gen(function*() {
   const allowances = Option.getOrNull(yield* Effect.serviceOption(Allowances))
   const servers = yield* Effect.serviceOption(McpAccess)
   const lsp = yield* Effect.serviceOption(Lsp)
+  const snapshots = Option.getOrNull(yield* Effect.serviceOption(Snapshots))
   const compactor = Option.getOrNull(yield* Effect.serviceOption(Compactor))
   const tree = Option.getOrNull(yield* Effect.serviceOption(RunTree))
   // What only an agent of its own needs is taken from here when there is one.
@@ -252,6 +255,14 @@ export const make = Effect.gen(function*() {
         max_turns: input.max_turns ?? defaultMaxTurns,
         max_cost_usd: input.max_cost_usd ?? null,
         system_prompt_append: input.system_prompt_append ?? "",
+        checkpoint: child === undefined && snapshots !== null && (input.checkpoints ?? config.config.checkpoints ?? false)
+          ? Checkpoint.make(snapshots, {
+            session_id,
+            cwd: workspace.cwd,
+            key: () => `user:${run_id}:${Math.max(0, state.inputs - 1)}`,
+            emit
+          })
+          : null,
         messages: () => state.messages,
         cost: () => state.cost_usd,
         absorb: (usage, cost_usd) => {
@@ -452,6 +463,7 @@ export const make = Effect.gen(function*() {
             exit_code: terminal.event.exit_code,
             result: state.result
           })).pipe(Effect.exit)
+          if (node.checkpoint !== null) yield* restore(node.checkpoint.after).pipe(Effect.exit)
           // Stored first, then offered.
           yield* store.endRun(run_id, {
             status: terminal.status,

@@ -12,6 +12,7 @@ import type { RunPermissionMode } from "../domain/Permission.ts"
 import type { Usage } from "../domain/Usage.ts"
 import type { ResolvedModel } from "../provider/Models.ts"
 import type { ToolAccess } from "../tools/ToolAccess.ts"
+import type { Checkpoint } from "./Checkpoint.ts"
 
 /** A session's own agent is at 0; what stands here has no subagents any more (reading 14.4). @since 0.1.0 @category constants */
 export const maxDepth = 2
@@ -33,6 +34,8 @@ export interface RunNode {
   /** US dollars that this run and all below it may cost; null = no limit of its own. */
   readonly max_cost_usd: number | null
   readonly system_prompt_append: string
+  /** Of the session's own run, for all below it; null = no checkpoints are made. */
+  readonly checkpoint: Checkpoint | null
   /** The conversation as it stands. */
   readonly messages: () => ReadonlyArray<Message>
   /** What the run itself has cost, with its subagents that have ended; null = it has no price. */

@@ -99,6 +99,15 @@ const runOne = (context: RunContext, turn: number, call: TurnCall): Effect.Effec
       }
 
       const { node } = context
+      const { checkpoint } = rootOf(node)
+      // before anything changes; the call itself runs whether that can be kept or not
+      if (checkpoint !== null && !context.tools.isReadOnly(call.name, call.input)) {
+        const kept = yield* Effect.exit(restore(checkpoint.before(call)))
+        if (Exit.isFailure(kept)) {
+          yield* settle(failure("not run: the run was interrupted before this call"), true)
+          return yield* Effect.interrupt
+        }
+      }
       const fiber = yield* Effect.fork(
         restore(
           context.tools.execute(call.name, call.input, context.session_id, {

@@ -45,6 +45,7 @@ import { Container } from "../sandbox/Detect.ts"
 import { layerEnforcing } from "../sandbox/Enforcing.ts"
 import { Enforcement } from "../sandbox/Enforcement.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
+import { Snapshots } from "../snapshots/Snapshots.ts"
 import { SessionStore } from "../storage/SessionStore.ts"
 import { withLsp } from "../tools/FileAwareness.ts"
 import { FileTools } from "../tools/FileTools.ts"
@@ -201,6 +202,7 @@ export const layerWorkspace = (options: WorkspaceOptions = {}) =>
     Metered.layer,
     options.compact_to_window === true ? Compactor.layerWindow : Compactor.layer,
     RunTree.layer,
+    Snapshots.layer,
     Agent.layer,
     Tasks.layer
   )

@@ -11,16 +11,23 @@ import { checkCut, cutRows, invalid } from "./CutRows.ts"
 import * as EntryRecords from "./EntryRecords.ts"
 import { query } from "./Query.ts"
 import { placeAll } from "./Replacements.ts"
+import type { HiddenPart } from "./SessionStore.ts"
 import type { StorageError } from "./StorageError.ts"
 
 const settled = (sql: SqlClient, session_id: string): Effect.Effect<void, SqlError> =>
   Effect.zipRight(placeAll(sql, session_id), EntryRecords.recount(sql, session_id))
 
-/** Hides message `from` and all behind it; gives the mark that brings them back. @since 0.1.0 @category combinators */
+/**
+ * Hides message `from` and all behind it; gives the mark that brings them back. `now` is in seconds.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
 export const hide = (
   sql: SqlClient,
   session_id: string,
-  from: number
+  from: number,
+  now: number
 ): Effect.Effect<number, SqlError | StorageError> =>
   Effect.gen(function*() {
     const rows = yield* cutRows(sql, session_id)
@@ -33,6 +40,7 @@ export const hide = (
       "UPDATE message_details SET hidden = ? WHERE session_id = ? AND withdrawn = 0 AND hidden = 0 AND message_id >= ?",
       [from, session_id, from]
     )
+    yield* query(sql, "INSERT OR REPLACE INTO rewinds (session_id, mark, at) VALUES (?, ?, ?)", [session_id, from, now])
     yield* settled(sql, session_id)
     return from
   })
@@ -60,16 +68,16 @@ export const unhide = (
       )
     }
     yield* query(sql, "UPDATE message_details SET hidden = 0 WHERE session_id = ? AND hidden = ?", [session_id, mark])
+    yield* query(sql, "DELETE FROM rewinds WHERE session_id = ? AND mark = ?", [session_id, mark])
     yield* settled(sql, session_id)
   })
 
-/** The marks of a session, the latest first. @since 0.1.0 @category constructors */
-export const marks = (sql: SqlClient, session_id: string): Effect.Effect<ReadonlyArray<number>, SqlError> =>
-  Effect.map(
-    query<{ readonly hidden: number }>(
-      sql,
-      "SELECT DISTINCT hidden FROM message_details WHERE session_id = ? AND withdrawn = 0 AND hidden > 0 ORDER BY hidden DESC",
-      [session_id]
-    ),
-    (rows) => rows.map(({ hidden }) => hidden)
+/** What is hidden of a session, the last that went first. @since 0.1.0 @category constructors */
+export const marks = (sql: SqlClient, session_id: string): Effect.Effect<ReadonlyArray<HiddenPart>, SqlError> =>
+  query<{ readonly mark: number; readonly at: number }>(
+    sql,
+    `SELECT d.hidden AS mark, COALESCE(r.at, 0) AS at FROM message_details d
+      LEFT JOIN rewinds r ON r.session_id = d.session_id AND r.mark = d.hidden
+      WHERE d.session_id = ? AND d.withdrawn = 0 AND d.hidden > 0 GROUP BY d.hidden ORDER BY at DESC, mark`,
+    [session_id]
   )

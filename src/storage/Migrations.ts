@@ -183,6 +183,19 @@ export const migrations: ReadonlyArray<Migration> = [
       "CREATE TABLE pins (session_id TEXT PRIMARY KEY REFERENCES sessions(id) ON DELETE CASCADE)"
     ],
     after: (sql) => placeAll(sql)
+  },
+  {
+    version: 4,
+    name: "when a conversation went back",
+    statements: [
+      // `mark`: the value of message_details.hidden; `at`: seconds.
+      `CREATE TABLE rewinds (
+        session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+        mark INTEGER NOT NULL,
+        at REAL NOT NULL,
+        PRIMARY KEY (session_id, mark)
+      ) WITHOUT ROWID`
+    ]
   }
 ]
 

@@ -176,6 +176,12 @@ export interface SpendingFilter {
   readonly session_id?: string
 }
 
+/** What `hide` took at once: its mark, and when, in seconds since the epoch. @since 0.1.0 @category models */
+export interface HiddenPart {
+  readonly mark: number
+  readonly at: number
+}
+
 /** Makes an id of a kind: `Ids.make`. @since 0.1.0 @category models */
 export type MakeId = (prefix: IdPrefix) => Effect.Effect<string>
 
@@ -270,8 +276,8 @@ export interface SessionStoreService {
   readonly hide: (id: string, from: number) => Effect.Effect<number, StorageError>
   /** Brings back what `hide` took; `invalid` once the session has gone on without it. */
   readonly unhide: (id: string, mark: number) => Effect.Effect<void, StorageError>
-  /** The marks of what is hidden, the latest message first. */
-  readonly hidden: (id: string) => Effect.Effect<ReadonlyArray<number>, StorageError>
+  /** What is hidden, the part that went last first. */
+  readonly hidden: (id: string) => Effect.Effect<ReadonlyArray<HiddenPart>, StorageError>
   /**
    * A session of its own with a copy of what stands in another one; that one stays as it is. A cut inside an answer, or
    * between a call and its result, is `invalid`.

@@ -221,7 +221,7 @@ export const make = (
 
       hide: Effect.fn("SessionStore.hide")(function*(id, from) {
         const { hide } = yield* hiding
-        return yield* idle(id, hide(sql, id, from))
+        return yield* idle(id, hide(sql, id, from, yield* seconds))
       }),
 
       unhide: Effect.fn("SessionStore.unhide")(function*(id, mark) {

@@ -1,0 +1,172 @@
+/**
+ * A tree of files whose names may be any bytes: looking at it and reading it.
+ *
+ * A path is relative to the root, its parts joined by `/`, one character a byte (latin1), so that no name is changed on
+ * its way; `""` is the root itself. Questions are answered at once: through the thread pool each of them takes ten times
+ * as long as its system call, and a tree asks ten thousands. Links are never followed.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import { createHash } from "node:crypto"
+import * as fs from "node:fs"
+
+/** @since 0.1.0 @category models */
+export type NodeKind = "file" | "link" | "directory" | "other"
+
+/** Times in milliseconds with a fraction; `mode` the permission bits. @since 0.1.0 @category models */
+export interface NodeStat {
+  readonly kind: NodeKind
+  readonly size: number
+  readonly mtime: number
+  readonly ctime: number
+  readonly ino: number
+  readonly mode: number
+}
+
+/** @since 0.1.0 @category models */
+export interface NodeName {
+  readonly name: string
+  readonly kind: NodeKind
+}
+
+/** The system's path of a place in the tree. @since 0.1.0 @category encoding */
+export const systemPath = (root: string, path: string): Buffer =>
+  path === ""
+    ? Buffer.from(root)
+    : Buffer.concat([Buffer.from(root.endsWith("/") ? root : `${root}/`), Buffer.from(path, "latin1")])
+
+/** A text (UTF-8) as a path of bytes. @since 0.1.0 @category encoding */
+export const bytesOf = (text: string): string => Buffer.from(text).toString("latin1")
+
+/** For people: what is no UTF-8 is replaced. @since 0.1.0 @category decoding */
+export const textOf = (path: string): string => {
+  for (let i = 0; i < path.length; i++) {
+    if (path.charCodeAt(i) > 126) return Buffer.from(path, "latin1").toString("utf8")
+  }
+  return path
+}
+
+const typeBits = 0o170000
+
+const statOf = (s: fs.Stats): NodeStat => {
+  const type = s.mode & typeBits
+  return {
+    kind: type === 0o100000 ? "file" : type === 0o040000 ? "directory" : type === 0o120000 ? "link" : "other",
+    size: s.size,
+    mtime: s.mtimeMs,
+    ctime: s.ctimeMs,
+    ino: s.ino,
+    mode: s.mode & 0o7777
+  }
+}
+
+const codeOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "code" in error ? String(error.code) : ""
+
+/** Ascii paths go as they are, which saves a copy. */
+const quick = (root: string, path: string): string | Buffer => {
+  for (let i = 0; i < path.length; i++) {
+    if (path.charCodeAt(i) > 127) return systemPath(root, path)
+  }
+  return path === "" ? root : root.endsWith("/") ? root + path : `${root}/${path}`
+}
+
+/** What is there; null = nothing, or nothing that can be looked at. @since 0.1.0 @category combinators */
+export const lookAt = (root: string, path: string): NodeStat | null => {
+  try {
+    const found = fs.lstatSync(quick(root, path), { throwIfNoEntry: false })
+    return found === undefined ? null : statOf(found)
+  } catch {
+    return null
+  }
+}
+
+/** The entries of a directory; `gone` = it is none any more, `denied` = it cannot be read. @since 0.1.0 @category combinators */
+export const namesIn = (root: string, path: string): ReadonlyArray<NodeName> | "gone" | "denied" => {
+  try {
+    return fs.readdirSync(quick(root, path), { encoding: "latin1", withFileTypes: true }).map((entry) => ({
+      name: entry.name,
+      kind: entry.isFile()
+        ? "file"
+        : entry.isDirectory()
+        ? "directory"
+        : entry.isSymbolicLink()
+        ? "link"
+        : "other"
+    }))
+  } catch (error) {
+    const code = codeOf(error)
+    return code === "ENOENT" || code === "ENOTDIR" ? "gone" : "denied"
+  }
+}
+
+/** An open regular file; `read` gives at most `length` bytes, an empty array at its end. @since 0.1.0 @category models */
+export interface OpenFile {
+  readonly size: number
+  readonly read: (length: number) => Uint8Array
+  readonly close: () => void
+}
+
+/** Null = it is no regular file any more, or cannot be read. @since 0.1.0 @category constructors */
+export const openFile = (root: string, path: string): OpenFile | null => {
+  let fd: number
+  try {
+    const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = fs.constants
+    fd = fs.openSync(systemPath(root, path), O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0))
+  } catch {
+    return null
+  }
+  const stats = fs.fstatSync(fd)
+  if (!stats.isFile()) {
+    fs.closeSync(fd)
+    return null
+  }
+  return {
+    size: stats.size,
+    read: (length) => {
+      const into = new Uint8Array(length)
+      let at = 0
+      while (at < length) {
+        const count = fs.readSync(fd, into, at, length - at, null)
+        if (count === 0) break
+        at += count
+      }
+      return at === length ? into : into.subarray(0, at)
+    },
+    close: () => fs.closeSync(fd)
+  }
+}
+
+/** Where a link leads, as its bytes; null = it is no link any more. @since 0.1.0 @category combinators */
+export const linkTarget = (root: string, path: string): Uint8Array | null => {
+  try {
+    return fs.readlinkSync(systemPath(root, path), { encoding: "buffer" })
+  } catch {
+    return null
+  }
+}
+
+/** Digests bytes as git names a blob of them; `size` is what will come. @since 0.1.0 @category constructors */
+export const blobHash = (
+  size: number
+): { readonly update: (bytes: Uint8Array) => void; readonly digest: () => string } => {
+  const hash = createHash("sha1").update(`blob ${size}\0`)
+  return { update: (bytes) => void hash.update(bytes), digest: () => hash.digest("hex") }
+}
+
+/** Lets everything else that waits in this process go first. @since 0.1.0 @category combinators */
+export const breathe: Effect.Effect<void> = Effect.async((resume) => {
+  const waiting = setImmediate(() => resume(Effect.void))
+  return Effect.sync(() => clearImmediate(waiting))
+})
+
+/** Bytes as a text of one character each. @since 0.1.0 @category decoding */
+export const latin1Of = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1")
+
+/** A text of one character a byte as its bytes. @since 0.1.0 @category encoding */
+export const octetsOf = (text: string): Uint8Array => Buffer.from(text, "latin1")
+
+/** Milliseconds since the epoch by the clock that stamps files, which no test moves. @since 0.1.0 @category combinators */
+export const fileClock = (): number => Date.now()
