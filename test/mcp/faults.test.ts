@@ -283,7 +283,7 @@ describe("over stdio", () => {
             }
           }))
         const events = yield* Agents.runOnce({
-          servers: { fake: Agents.command(Servers.fake()) },
+          servers: { fake: Agents.command(Servers.fake({ changing: true })) },
           turns: looking(
             turns([[["mcp__fake__echo", { x: 1 }]], [["mcp__fake__mutate"]], [["mcp__fake__echo", { y: 2 }]], [[
               "mcp__fake__echo",
