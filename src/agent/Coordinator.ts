@@ -19,7 +19,8 @@ import { AgentError, ExitCode } from "../domain/Failure.ts"
 import { Ids } from "../domain/Ids.ts"
 import { textOf, toolCallsOf } from "../domain/MessageParts.ts"
 import { PermissionPrompter, type PermissionPrompterService } from "../domain/PermissionPrompter.ts"
-import { ApiClient } from "../domain/ApiClient.ts"
+import { ApiClient, type ApiClientService } from "../domain/ApiClient.ts"
+import { CurrentSpan, type Span, Telemetry } from "../domain/Telemetry.ts"
 import { ToolExecutor } from "../domain/ToolExecutor.ts"
 import * as Usage from "../domain/Usage.ts"
 import { Workspace } from "../domain/Workspace.ts"
@@ -88,6 +89,12 @@ const named = (agent: string) => (prompter: PermissionPrompterService): Permissi
     })
 })
 
+/** Requests that come from elsewhere than the run's own fiber belong to its span all the same. */
+const below = (span: Span, api: ApiClientService): ApiClientService => ({
+  sendMessage: (messages, tools, options) =>
+    Stream.provideService(api.sendMessage(messages, tools, options), CurrentSpan, span)
+})
+
 /** @since 0.1.0 @category constructors */
 export const make = Effect.gen(function*() {
   const models = yield* Models
@@ -97,6 +104,7 @@ export const make = Effect.gen(function*() {
   const allowances = Option.getOrNull(yield* Effect.serviceOption(Allowances))
   const servers = yield* Effect.serviceOption(McpAccess)
   const lsp = yield* Effect.serviceOption(Lsp)
+  const telemetry = Option.getOrNull(yield* Effect.serviceOption(Telemetry))?.recorder ?? null
   const snapshots = Option.getOrNull(yield* Effect.serviceOption(Snapshots))
   const compactor = Option.getOrNull(yield* Effect.serviceOption(Compactor))
   const tree = Option.getOrNull(yield* Effect.serviceOption(RunTree))
@@ -206,11 +214,22 @@ export const make = Effect.gen(function*() {
       const { definition, model, run_id, session_id, used } = opened
       const { child } = input
 
+      const traced = telemetry === null ? null : yield* telemetry.run({
+        session_id,
+        run_id,
+        agent: child?.label ?? "",
+        provider: model.provider,
+        model: model.model,
+        permission_mode: input.permission_mode ?? "default",
+        prompt: input.prompt
+      })
+
       let seq = 0
       let refusedUnasked = false
       const emit = (bodies: ReadonlyArray<AgentEventBody>): Effect.Effect<void> =>
         Effect.suspend(() => {
           if (bodies.length === 0) return Effect.void
+          traced?.observe(bodies)
           const events = bodies.map((body): AgentEvent => {
             const told = body.type === "subagent.event" ? body.event : body
             if (told.type === "permission.decided" && told.decided_by === "no_prompter") refusedUnasked = true
@@ -328,7 +347,9 @@ export const make = Effect.gen(function*() {
         mode: context.permission_mode,
         model: model.name,
         ...(child === undefined ? {} : { agent: child.label, grants_session_id: rootOf(node).session_id }),
-        api: samplingClient(context, state),
+        api: traced === null
+          ? samplingClient(context, state)
+          : below(traced.span, samplingClient(context, state)),
         report: (event) =>
           Effect.suspend(() => early === null ? heard([event]) : Effect.succeed(void early.push(event)))
       })
@@ -485,6 +506,7 @@ export const make = Effect.gen(function*() {
       ).pipe(
         Effect.ensuring(Effect.suspend(() => {
           active.delete(session_id)
+          traced?.end()
           tree?.remove(node)
           // also of a subagent that was stopped: what it has used is used
           if (child !== undefined && child.parent.running.delete(node)) child.parent.absorb(state.usage, state.cost_usd)
@@ -494,7 +516,8 @@ export const make = Effect.gen(function*() {
 
       tree?.add(node)
       child?.parent.running.add(node)
-      yield* driver.pipe(Effect.interruptible, Mailbox.into(mailbox), Effect.forkScoped)
+      const spanned = traced === null ? driver : Effect.provideService(driver, CurrentSpan, traced.span)
+      yield* spanned.pipe(Effect.interruptible, Mailbox.into(mailbox), Effect.forkScoped)
       if (child === undefined) yield* Effect.forkScoped(Effect.interruptible(heedStop(run_id, run.cancel)))
       // Registered last, so that it runs first: a consumer that stops early must not leave the driver waiting in offer.
       yield* Effect.addFinalizer(() => mailbox.shutdown)

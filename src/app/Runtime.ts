@@ -47,6 +47,8 @@ import { Enforcement } from "../sandbox/Enforcement.ts"
 import { Sandbox } from "../sandbox/Sandbox.ts"
 import { Snapshots } from "../snapshots/Snapshots.ts"
 import { SessionStore } from "../storage/SessionStore.ts"
+import * as TelemetryLive from "../telemetry/TelemetryLive.ts"
+import * as Traced from "../telemetry/Traced.ts"
 import { withLsp } from "../tools/FileAwareness.ts"
 import { FileTools } from "../tools/FileTools.ts"
 import { layerReadRules, withFolderInstructions } from "../tools/FolderInstructions.ts"
@@ -197,8 +199,11 @@ export const layerWorkspace = (options: WorkspaceOptions = {}) =>
   Layers.inOrder(
     layerSettings(options),
     Credentials.layerStore,
+    TelemetryLive.layer,
     layerTools(options),
+    Traced.layerTools,
     layerModels(options),
+    Traced.layerClient,
     Metered.layer,
     options.compact_to_window === true ? Compactor.layerWindow : Compactor.layer,
     RunTree.layer,

@@ -55,7 +55,7 @@ export const connect = (
   options: ConnectOptions
 ): Effect.Effect<McpConnection, McpError, Scope.Scope> =>
   Effect.gen(function*() {
-    const session = new Session(transport.server, options)
+    const session = new Session(transport.server, options, transport.kind)
     const limit_ms = session.limits.connect_timeout_ms
     const late = Effect.zipRight(
       sleep(limit_ms),

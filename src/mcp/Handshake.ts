@@ -118,27 +118,31 @@ const probe = (
     const version = modernVersions[0]
     const context: SendContext = { era: "modern", version, method: "server/discover", probe: true }
     const ask = Effect.raceFirst(
-      link.peer.request("server/discover", { _meta: session.meta(version) }, {
-        // A legacy server would not know what is being cancelled.
-        cancellable: false,
-        context,
-        ...(silence === null ? {} : { timeout: silence })
-      }),
+      session.spanned("server/discover", null, () =>
+        link.peer.request("server/discover", { _meta: session.meta(version) }, {
+          // A legacy server would not know what is being cancelled.
+          cancellable: false,
+          context,
+          ...(silence === null ? {} : { timeout: silence })
+        })),
       Deferred.await(stray)
     )
-    return Effect.catchIf(ask, (error) => refusesOwn(error, version), () => ask).pipe(Effect.matchEffect({
-      onFailure: (error) => afterFailure(session, link, error),
-      onSuccess: (result) => {
-        const supported = isJsonObject(result) ? own(result, "supportedVersions") : undefined
-        if (!isJsonObject(result) || !Array.isArray(supported)) {
-          return Effect.succeed<Probed>({ _tag: "Legacy", offer: legacyVersions[0], silent: false })
+    return Effect.catchIf(ask, (error) =>
+      refusesOwn(error, version), () =>
+      ask).pipe(Effect.matchEffect({
+        onFailure: (error) =>
+          afterFailure(session, link, error),
+        onSuccess: (result) => {
+          const supported = isJsonObject(result) ? own(result, "supportedVersions") : undefined
+          if (!isJsonObject(result) || !Array.isArray(supported)) {
+            return Effect.succeed<Probed>({ _tag: "Legacy", offer: legacyVersions[0], silent: false })
+          }
+          return Effect.map(choose(session, strings(supported)), (chosen): Probed =>
+            isModern(chosen)
+              ? { _tag: "Modern", version: chosen, result }
+              : { _tag: "Legacy", offer: chosen, silent: false })
         }
-        return Effect.map(choose(session, strings(supported)), (chosen): Probed =>
-          isModern(chosen)
-            ? { _tag: "Modern", version: chosen, result }
-            : { _tag: "Legacy", offer: chosen, silent: false })
-      }
-    }))
+      }))
   })
 
 interface Opened {
@@ -163,14 +167,15 @@ export const initialize = (
   offer: string
 ): Effect.Effect<Greeting, JsonRpcError | McpError> => {
   const ask = (version: string) =>
-    link.peer.request("initialize", {
-      protocolVersion: version,
-      capabilities: Asked.capabilities(session.handlers, true),
-      clientInfo: session.options.client_info
-    }, {
-      cancellable: false,
-      context: { era: "legacy", version: null, method: "initialize" }
-    })
+    session.spanned("initialize", null, () =>
+      link.peer.request("initialize", {
+        protocolVersion: version,
+        capabilities: Asked.capabilities(session.handlers, true),
+        clientInfo: session.options.client_info
+      }, {
+        cancellable: false,
+        context: { era: "legacy", version: null, method: "initialize" }
+      }))
   return Effect.gen(function*() {
     const result = yield* Effect.catchAll(ask(offer), (error) => {
       const other = legacyVersions.find((version) => version !== offer && supportedBy(error).includes(version))

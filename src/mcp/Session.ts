@@ -6,6 +6,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import {
   isJsonObject,
   type JsonRpcId,
@@ -15,6 +16,7 @@ import {
   own
 } from "../codec/JsonRpc.ts"
 import * as TerminalText from "../codec/TerminalText.ts"
+import { CurrentSpan } from "../domain/Telemetry.ts"
 import type { JsonRpcError, JsonRpcPeer, JsonRpcRefusal } from "../rpc/JsonRpcPeer.ts"
 import * as Asked from "./Asked.ts"
 import {
@@ -99,8 +101,11 @@ export class Session {
   readonly #progress = new Map<string, (progress: McpProgress) => Effect.Effect<void>>()
   #peer: McpPeer | null = null
 
-  constructor(server: string, options: ConnectOptions) {
+  readonly #transport: McpTransport["kind"]
+
+  constructor(server: string, options: ConnectOptions, transport: McpTransport["kind"]) {
     this.server = server
+    this.#transport = transport
     this.options = options
     this.handlers = options.handlers ?? {}
     this.limits = { ...defaultLimits, ...options.limits }
@@ -167,27 +172,57 @@ export class Session {
   }
 
   /** Params as they go out in the era in force. */
-  #params(params: JsonRpcObject, ask: Ask, id: number): JsonRpcObject {
+  #params(params: JsonRpcObject, ask: Ask, id: number, traceparent: string | null): JsonRpcObject {
     const given = isJsonObject(own(params, "_meta")) ? params["_meta"] as JsonRpcObject : {}
     const token = ask.onProgress === undefined && ask.call === undefined ? {} : { progressToken: id }
     const era = this.era === "modern" && this.version !== null ? this.meta(this.version) : {}
-    const meta = { ...given, ...era, ...token }
+    const meta = { ...given, ...era, ...token, ...(traceparent === null ? {} : { traceparent }) }
     return Object.keys(meta).length === 0 ? params : { ...params, _meta: meta }
   }
 
-  /** One request, once, over `peer`; its result as it came. */
+  /** A request with a span of its own where the work around it has one; `send` gets its `traceparent`. */
+  spanned<A, E extends { readonly reason: string }>(
+    method: string,
+    target: string | null,
+    send: (traceparent: string | null) => Effect.Effect<A, E>
+  ): Effect.Effect<A, E> {
+    return Effect.flatMap(Effect.serviceOption(CurrentSpan), (span) =>
+      Option.isNone(span)
+        ? send(null)
+        : span.value.recorder.mcp(
+          { server: this.server, method, target, version: this.version, transport: this.#transport },
+          send
+        ))
+  }
+
+  /** One request, once, over `peer`; its result as it came. Where the work around it has a span, so has the request. */
   readonly send = (
     peer: McpPeer,
     method: string,
     params: JsonRpcObject,
     ask: Ask
   ): Effect.Effect<unknown, JsonRpcError | McpError> =>
-    Effect.suspend(() => {
+    ask.endless === true
+      ? this.#send(peer, method, params, ask, null)
+      : this.spanned(
+        method,
+        ask.tool?.name ?? ask.name ?? null,
+        (traceparent) => this.#send(peer, method, params, ask, traceparent)
+      )
+
+  #send(
+    peer: McpPeer,
+    method: string,
+    params: JsonRpcObject,
+    ask: Ask,
+    traceparent: string | null
+  ): Effect.Effect<unknown, JsonRpcError | McpError> {
+    return Effect.suspend(() => {
       let own_id = 0
       const { call, onProgress } = ask
       const idle = ask.timeout_ms ?? this.limits[`${ask.limit}_timeout_ms`]
       const max = ask.limit === "call" ? ask.max_ms ?? this.limits.call_max_ms : undefined
-      return peer.request(method, (id) => this.#params(params, ask, id), {
+      return peer.request(method, (id) => this.#params(params, ask, id, traceparent), {
         ...(ask.endless === true ? {} : {
           timeout: Duration.millis(idle),
           ...(max === undefined ? {} : { max_timeout: Duration.millis(max) })
@@ -208,6 +243,7 @@ export class Session {
         }
       })
     })
+  }
 
   /** A task goes on after its first answer: its progress and its questions still belong to the call. */
   keepTask(

@@ -18,6 +18,7 @@ import * as TerminalText from "../codec/TerminalText.ts"
 import { Config } from "../config/Config.ts"
 import type { HanzoConfig } from "../config/Schema.ts"
 import { secretVariables } from "../config/Secrets.ts"
+import { telemetrySecrets } from "../config/TelemetryTarget.ts"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import type { RunPermissionMode } from "../domain/Permission.ts"
 import type { ToolResult } from "../domain/Tool.ts"
@@ -128,7 +129,8 @@ export const secretsOf = (vars: ReadonlyMap<string, string>, config: HanzoConfig
       ...providers.flatMap((provider) => provider.api_key ?? []),
       ...settings.map(([, value]) => value),
       ...headers,
-      ...servers
+      ...servers,
+      ...telemetrySecrets(vars, config.telemetry)
     ]
   })
 }
