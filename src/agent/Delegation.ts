@@ -28,13 +28,13 @@ import type { RunContext } from "./RunContext.ts"
 import type { RunNode } from "./RunTree.ts"
 import { bounded, start } from "./Subagent.ts"
 
-/** What there is, in words, for a name that is none. @since 0.1.0 @category encoding */
+/** What there is, in one line, for a name that is none. @since 0.1.0 @category encoding */
 export const unknownAgent = (name: string, agents: ReadonlyArray<AgentDefinition>): string => {
   const near = nearest(name, agents.map((agent) => agent.name))
-  const all = agents.map((agent) => `- ${agent.name}: ${line(agent.description, 200)}`).join("\n")
+  const all = agents.map((agent) => `${agent.name} (${line(agent.description, 200)})`).join(", ")
   return `there is no agent ${JSON.stringify(line(name, 80))}${
-    near === undefined ? "" : `; did you mean ${near}?`
-  } The agents are:\n${all}`
+    near === undefined ? "." : `; did you mean ${near}?`
+  } The agents are: ${all}`
 }
 
 /** The agent of a command. Fails with those that there are. @since 0.1.0 @category constructors */

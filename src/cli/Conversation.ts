@@ -59,7 +59,7 @@ const names = Object.keys(commandHelp)
 
 /**
  * A line that begins with a slash and a word is a command; a path (`/etc/hosts is wrong`), a lone slash or several lines
- * are for the agent.
+ * are for the agent, unless the command takes several.
  *
  * @since 0.1.0
  * @category decoding
@@ -67,9 +67,12 @@ const names = Object.keys(commandHelp)
 export const typedOf = (text: string): Typed => {
   const trimmed = text.trim()
   if (trimmed === "") return { kind: "nothing" }
-  const found = /^\/([A-Za-z-]+)(?:[ \t]+([^\n]*))?$/.exec(trimmed)
+  const found = /^\/([A-Za-z-]+)(?:\s+([\s\S]*))?$/.exec(trimmed)
   const name = found?.[1]?.toLowerCase()
   if (name === undefined) return { kind: "prompt", text }
+  if (trimmed.includes("\n") && !(Object.hasOwn(slashes, name) && slashes[name]?.lines === true)) {
+    return { kind: "prompt", text }
+  }
   if (name === "quit") return { kind: "command", name: "exit", argument: "" }
   return Object.hasOwn(commandHelp, name)
     ? { kind: "command", name, argument: (found?.[2] ?? "").trim() }
@@ -154,7 +157,8 @@ export const execute = Effect.fn("Cli.conversation")(function*(
             { discard: true }
           ),
           Effect.sync(() => {
-            if (event.type === "permission.asked") announcements.announce(event.call_id)
+            const said = event.type === "subagent.event" ? event.event : event
+            if (said.type === "permission.asked") announcements.announce(said.call_id)
           })
         )
       const outcome = yield* drive(

@@ -11,6 +11,12 @@ import type { CommandSpec } from "./Spec.ts"
 const modules: Readonly<Record<string, () => Promise<Main>>> = {
   "": async () => (await import("./commands/Conversation.ts")).main,
   "run": async () => (await import("./commands/Run.ts")).main,
+  "agent plan": async () => (await import("./commands/AgentTasks.ts")).plan,
+  "agent solve": async () => (await import("./commands/AgentTasks.ts")).solve,
+  "agent code": async () => (await import("./commands/AgentTasks.ts")).code,
+  "agent auto": async () => (await import("./commands/AgentTasks.ts")).auto,
+  "agent run": async () => (await import("./commands/AgentTasks.ts")).run,
+  "agent list": async () => (await import("./commands/AgentTasks.ts")).list,
   "sessions list": async () => (await import("./commands/Sessions.ts")).list,
   "sessions show": async () => (await import("./commands/Sessions.ts")).show,
   "sessions export": async () => (await import("./commands/Sessions.ts")).exportSession,

@@ -38,18 +38,21 @@ const noPrompt = usage(
   "give it as an argument (hanzo-dev run \"...\") or on stdin (... | hanzo-dev run)"
 )
 
-/** The one prompt of `--input-format text`; an empty one is a mistake (exit code 2). @since 0.1.0 @category constructors */
-export const fromText = (argument: string | undefined): Effect.Effect<string, CliExit, Terminal> =>
+/** The one prompt of `--input-format text`; an empty one is a mistake, `missing` (exit code 2). @since 0.1.0 @category constructors */
+export const fromText = (
+  argument: string | undefined,
+  missing: CliExit = noPrompt
+): Effect.Effect<string, CliExit, Terminal> =>
   Effect.gen(function*() {
     const terminal = yield* Terminal
     const own = argument === undefined || argument === "-" ? undefined : argument
     if (own === undefined) {
-      if (terminal.stdin_kind === "terminal" && argument === undefined) return yield* noPrompt
+      if (terminal.stdin_kind === "terminal" && argument === undefined) return yield* missing
       const stdin = yield* Effect.mapError(terminal.readAll({ max_bytes: maxStdinBytes }), stdinExit)
       const text = Option.getOrElse(stdin, () => "")
-      return text.trim() === "" ? yield* noPrompt : text
+      return text.trim() === "" ? yield* missing : text
     }
-    if (own.trim() === "") return yield* noPrompt
+    if (own.trim() === "") return yield* missing
     if (terminal.stdin_kind === "terminal") return own
     const patience = terminal.stdin_kind === "file" ? undefined : patienceMs[terminal.stdin_kind]
     const stdin = yield* Effect.mapError(

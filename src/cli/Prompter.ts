@@ -73,7 +73,9 @@ export const questionText = (
   )
   return [
     "",
-    `${style.yellow("?")} ${style.bold(line(tool_name, 100))} asks for permission${
+    `${style.yellow("?")} ${context.agent === undefined ? "" : `the agent ${style.bold(line(context.agent, 100))}: `}${
+      style.bold(line(tool_name, 100))
+    } asks for permission${
       context.rule === undefined ? "" : ` (rule ${line(context.rule, 100)})`
     }`,
     ...(subject === "" ? [] : [indent(subject)]),
@@ -172,7 +174,12 @@ export const make = (
         ),
       ask: (question, context) =>
         oneAtATime.withPermits(1)(
-          Questions.ask(terminal, style, question, Effect.asVoid(Queue.offer(interrupts, context.session_id)))
+          Effect.zipRight(
+            context.agent === undefined
+              ? Effect.void
+              : terminal.err(`\n${style.dim(`while the agent ${line(context.agent, 100)} works`)}`),
+            Questions.ask(terminal, style, question, Effect.asVoid(Queue.offer(interrupts, context.session_id)))
+          )
         )
     }
   })

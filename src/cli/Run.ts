@@ -124,8 +124,16 @@ export const eventLines = (events: Iterable<AgentEvent>): string => {
   return text
 }
 
-/** @since 0.1.0 @category combinators */
-export const execute = Effect.fnUntraced(function*(values: RunValues) {
+/**
+ * `special` is what the caller adds to what the options say of every run, and what it says when there is no prompt.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const execute = Effect.fnUntraced(function*(
+  values: RunValues,
+  special: { readonly input?: Partial<RunInput>; readonly missing?: CliExit } = {}
+) {
   const terminal = yield* Terminal
   const environment = yield* Environment
   const style = yield* stderrStyle
@@ -136,7 +144,7 @@ export const execute = Effect.fnUntraced(function*(values: RunValues) {
   // read before the session is looked up: a mistake in the prompt is told before anything is touched
   const prompts: Stream.Stream<string | ReadonlyArray<Part>, CliExit, Terminal> = streaming
     ? Prompt.fromLines(values.args[0])
-    : Stream.make(yield* Prompt.fromText(values.args[0]))
+    : Stream.make(yield* Prompt.fromText(values.args[0], special.missing))
   yield* modelOf(values)
   let session_id = yield* sessionOf(values)
   const columns = yield* terminal.columns
@@ -159,7 +167,7 @@ export const execute = Effect.fnUntraced(function*(values: RunValues) {
       }
       let seen: TerminalEvent | null = null
       const outcome = yield* drive(
-        { ...inputOf(values), prompt, ...(session_id === undefined ? {} : { session_id }) },
+        { ...inputOf(values), ...special.input, prompt, ...(session_id === undefined ? {} : { session_id }) },
         (events) => {
           const end = Chunk.last(events)
           if (Option.isSome(end) && "exit_code" in end.value) seen = end.value

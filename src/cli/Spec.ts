@@ -8,6 +8,7 @@
  */
 
 import { conversation, run, start } from "./spec/Agent.ts"
+import { agentAuto, agentCode, agentList, agentPlan, agentRun, agentSolve } from "./spec/AgentTasks.ts"
 import { authLogin, authLogout, authRefresh, authStatus, authToken } from "./spec/Auth.ts"
 import {
   configEdit,
@@ -49,6 +50,12 @@ import type { CommandSpec } from "./spec/Types.ts"
 
 export type { CommandSpec, OptionSpec, Values } from "./spec/Types.ts"
 export {
+  agentAuto,
+  agentCode,
+  agentList,
+  agentPlan,
+  agentRun,
+  agentSolve,
   authLogin,
   authLogout,
   authRefresh,
@@ -115,6 +122,12 @@ export const program = "hanzo-dev"
 export const commands: ReadonlyArray<CommandSpec> = [
   conversation,
   run,
+  agentPlan,
+  agentSolve,
+  agentCode,
+  agentAuto,
+  agentRun,
+  agentList,
   sessionsList,
   sessionsShow,
   sessionsExport,
@@ -174,6 +187,7 @@ export const commands: ReadonlyArray<CommandSpec> = [
 
 /** Groups of commands and what they are about. @since 0.1.0 @category constants */
 export const groups: Readonly<Record<string, string>> = {
+  agent: "Agents that can be given a task.",
   sessions: "The record of sessions.",
   git: "Branches, commits and pull requests.",
   auth: "Keys and logins.",

@@ -6,7 +6,7 @@
  * @since 0.1.0
  */
 import * as TerminalText from "../codec/TerminalText.ts"
-import type { AgentEvent } from "../domain/AgentEvent.ts"
+import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import type { JsonObject } from "../domain/Json.ts"
 import type { Style } from "./Style.ts"
 
@@ -28,7 +28,7 @@ export interface ViewOptions {
 
 /** @since 0.1.0 @category models */
 export interface View {
-  readonly push: (event: AgentEvent) => ReadonlyArray<Piece>
+  readonly push: (event: AgentEventBody) => ReadonlyArray<Piece>
 }
 
 const subjectKeys = ["command", "path", "pattern", "url", "query", "prompt", "action", "id", "name"]
@@ -74,6 +74,8 @@ export const make = (options: ViewOptions): View => {
   const open = new Map<string, string>()
   const denied = new Set<string>()
   let lastStarted = ""
+  /** Subagents that work, by their sessions: each has a view of its own. */
+  const below = new Map<string, View>()
 
   const answer = (text: string): ReadonlyArray<Piece> => {
     if (text === "") return []
@@ -86,7 +88,7 @@ export const make = (options: ViewOptions): View => {
   const progress = (text: string): ReadonlyArray<Piece> => options.progress ? note(text) : []
   const safe = (text: string): string => TerminalText.line(text, room * 4)
 
-  const push = (event: AgentEvent): ReadonlyArray<Piece> => {
+  const push = (event: AgentEventBody): ReadonlyArray<Piece> => {
     switch (event.type) {
       case "text.delta": {
         if (!options.answer) return []
@@ -176,6 +178,26 @@ export const make = (options: ViewOptions): View => {
         return quietLevels.has(event.level)
           ? []
           : progress(style.dim(`  ${safe(event.server)} ${safe(event.level)}: ${safe(event.text)}`))
+      case "subagent.started":
+        below.set(event.child_session_id, make({ ...options, answer: false, columns: options.columns - 4 }))
+        return progress(
+          `${style.cyan(">")} ${style.bold(safe(event.agent))} ${style.dim(`begins, ${safe(event.model)}`)}`
+        )
+      case "subagent.event": {
+        const pieces = below.get(event.child_session_id)?.push(event.event) ?? []
+        // several may work at once: each line says whose it is
+        const whose = below.size > 1 ? style.dim(`[${safe(event.agent)}] `) : ""
+        return pieces.flatMap(({ text }) => note(`  ${whose}${text.replace(/\n$/, "")}`))
+      }
+      case "subagent.completed": {
+        below.delete(event.child_session_id)
+        const how = event.status === "completed"
+          ? style.dim("has ended")
+          : event.status === "cancelled"
+          ? style.yellow("was stopped")
+          : style.red(`has failed: ${safe(event.error?.message ?? "")}`)
+        return progress(`${style.cyan("<")} ${style.bold(safe(event.agent))} ${how}`)
+      }
       case "run.completed":
         return endLine()
       case "run.failed":

@@ -86,6 +86,8 @@ describe("what was typed", () => {
       ["/etc/hosts is wrong", "prompt"],
       ["/", "prompt"],
       ["/help\nme", "prompt"],
+      ["/plan this\nand that", "command"],
+      ["/auto", "command"],
       ["// a comment", "prompt"]
     ]
     for (const [text, kind] of table) assert.strictEqual(Conversation.typedOf(text).kind, kind, text)
@@ -95,6 +97,28 @@ describe("what was typed", () => {
     const typed = Conversation.typedOf(text)
     if (typed.kind === "prompt") assert.strictEqual(typed.text, text)
   })
+})
+
+describe("agents of their own", () => {
+  it.effect("14.1: /plan, /solve, /code, /auto and /agent NAME give the task on", () =>
+    Effect.gen(function*() {
+      const { on } = yield* talk(["/plan a thing", "/solve b", "/code c\nd", "/auto e", "/agent reviewer look at it"])
+      assert.deepEqual(on.inputs.map(({ delegate, prompt }) => [delegate?.agent, prompt]), [
+        ["plan", "a thing"],
+        ["solve", "b"],
+        ["code", "c\nd"],
+        ["auto", "e"],
+        ["reviewer", "look at it"]
+      ])
+    }))
+
+  it.effect("14.6: without a task the usage is shown and nothing is spawned", () =>
+    Effect.gen(function*() {
+      const { on, out } = yield* talk(["/plan", "/auto  ", "/agent reviewer", "/agent"])
+      assert.deepEqual(on.inputs, [])
+      for (const form of ["/plan TASK", "/auto TASK", "/agent reviewer TASK"]) assert.include(out, `usage: ${form}`)
+      assert.include(out, "writes a step-by-step plan")
+    }))
 })
 
 describe("the conversation", () => {

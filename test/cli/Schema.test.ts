@@ -21,6 +21,7 @@ import {
   LspStatus,
   LspSymbols
 } from "../../src/cli/LspSchemas.ts"
+import { AgentList } from "../../src/cli/AgentSchemas.ts"
 import { UsageDocument } from "../../src/cli/UsageSchemas.ts"
 import * as Schemas from "../../src/cli/Schemas.ts"
 import { merge } from "../../src/config/Merge.ts"
@@ -71,6 +72,7 @@ const published: Readonly<Record<string, Published>> = {
   "git-diff": { title: "hanzo-dev git diff --json", schema: GitDiff },
   "git-stash": { title: "hanzo-dev git stash --json", schema: GitStash },
   "usage": { title: "hanzo-dev usage --json", schema: UsageDocument },
+  "agent-list": { title: "hanzo-dev agent list --json", schema: AgentList },
   "doctor": { title: "hanzo-dev doctor --json", schema: Schemas.DoctorReport }
 }
 

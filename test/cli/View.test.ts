@@ -51,6 +51,48 @@ describe("what a person sees of a run", () => {
     )
   })
 
+  it("an agent of its own is told from its beginning to its end, each line with whose it is while several work", () => {
+    const of = (agent: string, event: Extract<AgentEventBody, { readonly type: "subagent.event" }>["event"]) =>
+      ({ type: "subagent.event", agent, child_session_id: `s_${agent}`, event }) as const
+    const begins = (agent: string): AgentEventBody => ({
+      type: "subagent.started",
+      agent,
+      child_session_id: `s_${agent}`,
+      call_id: null,
+      depth: 1,
+      model: "a/b",
+      tools: []
+    })
+    const ends = (
+      agent: string,
+      error: { readonly code: string; readonly message: string } | null
+    ): AgentEventBody => ({
+      type: "subagent.completed",
+      agent,
+      child_session_id: `s_${agent}`,
+      call_id: null,
+      status: error === null ? "completed" : "failed",
+      result: "",
+      error,
+      usage: { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0 },
+      cost_usd: null,
+      turns: 1
+    })
+    assert.strictEqual(
+      render([
+        begins("plan"),
+        of("plan", { type: "tool.started", call_id: "c", tool: "read", input: { path: "a" } }),
+        of("plan", { type: "text.delta", item_id: "i", text: "thinking" }),
+        begins("solve"),
+        of("solve", { type: "tool.started", call_id: "c", tool: "grep", input: { pattern: "x" } }),
+        ends("solve", { code: "max_turns", message: "stopped" }),
+        ends("plan", null)
+      ]),
+      "[> plan begins, a/b]\n[  * read a]\n[> solve begins, a/b]\n[  [solve] * grep x]\n" +
+        "[< solve has failed: stopped]\n[< plan has ended]\n"
+    )
+  })
+
   it("a refused call is told once, with its reason", () => {
     assert.strictEqual(
       render([

@@ -51,5 +51,7 @@ export interface Talk {
 export interface Slash {
   /** For `/help`: what it does, then its form, `: /name [ARGUMENT]`, when it takes any. */
   readonly help: string
+  /** Its argument may have several lines; else a text of several lines is for the agent. */
+  readonly lines?: true
   readonly load: () => Promise<(argument: string, talk: Talk) => Effect.Effect<void, CliExit, SlashServices>>
 }

@@ -7,6 +7,31 @@ import type { Slash } from "./Slash.ts"
 
 /** @since 0.1.0 @category constants */
 export const slashes: Readonly<Record<string, Slash>> = {
+  plan: {
+    help: "have a step-by-step plan written: /plan TASK",
+    lines: true,
+    load: async () => (await import("./Agents.ts")).named("plan")
+  },
+  solve: {
+    help: "have a problem reasoned through, with read-only tools: /solve TASK",
+    lines: true,
+    load: async () => (await import("./Agents.ts")).named("solve")
+  },
+  code: {
+    help: "have changes carried out: /code TASK",
+    lines: true,
+    load: async () => (await import("./Agents.ts")).named("code")
+  },
+  auto: {
+    help: "have a task planned, carried out and reviewed: /auto TASK",
+    lines: true,
+    load: async () => (await import("./Agents.ts")).named("auto")
+  },
+  agent: {
+    help: "list the agents, or give one a task: /agent [NAME TASK]",
+    lines: true,
+    load: async () => (await import("./Agents.ts")).agent
+  },
   compact: {
     help: "replace what came before by a summary: /compact [FOCUS]",
     load: async () => (await import("./Compact.ts")).compact

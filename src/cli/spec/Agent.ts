@@ -14,8 +14,8 @@ const model = {
   description: "Model to use: provider/model, or a model of the provider in force."
 } as const
 
-/** Options of everything that runs the agent. */
-const agent = [
+/** Options of everything that runs the agent. @since 0.1.0 @category constants */
+export const agent = [
   model,
   directory,
   { kind: "flag", name: "continue", description: "Go on with the latest session of this project." },
@@ -72,7 +72,8 @@ const agent = [
   { kind: "text", name: "replay", value: "FILE", description: "Replay a recorded run.", later: true }
 ] as const satisfies ReadonlyArray<OptionSpec>
 
-const agentExcludes = [
+/** @since 0.1.0 @category constants */
+export const agentExcludes = [
   ["continue", "session"],
   ["continue", "no-session"],
   ["session", "no-session"]
