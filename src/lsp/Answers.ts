@@ -28,6 +28,8 @@ export interface AnswersInput {
   readonly first_ms: number
   /** For its later ones, after a change. */
   readonly settle_ms: number
+  /** One line for the user. */
+  readonly tell: (line: string) => void
 }
 
 /** @since 0.1.0 @category models */
@@ -42,8 +44,24 @@ export interface Answers {
 }
 
 /** @since 0.1.0 @category constructors */
-export const make = ({ clientOf, first_ms, resolving, settle_ms }: AnswersInput): Answers => {
+export const make = ({ clientOf, first_ms, resolving, settle_ms, tell }: AnswersInput): Answers => {
   const { nobody, serversFor } = resolving
+
+  /** Servers, with the ways in which they fail that the user has heard of: what they say may differ each time. */
+  const told = new Set<string>()
+  const tellOnce = (server: string, way: string, line: string): void => {
+    if (told.has(`${server}\0${way}`)) return
+    told.add(`${server}\0${way}`)
+    tell(line)
+  }
+
+  /** Of an answer that is none the user hears once; of an end, from those who see it. */
+  const tellAnswer = (client: LspClient, { message, reason, server }: LspError): Effect.Effect<void> =>
+    reason !== "remote" && reason !== "protocol"
+      ? Effect.void
+      : Effect.raceFirst(Effect.as(client.closed, true), Effect.as(Effect.yieldNow(), false)).pipe(
+        Effect.map((closed) => closed ? undefined : tellOnce(server, reason, message))
+      )
 
   const askAll = <A>(
     path: string,
@@ -91,10 +109,20 @@ export const make = ({ clientOf, first_ms, resolving, settle_ms }: AnswersInput)
           const client = yield* clientOf(one).pipe(Effect.timeoutOption(Duration.millis(all)))
           if (Option.isNone(client)) return yield* notReady(name, path, all)
           const now = yield* Clock.currentTimeMillis
-          const answer = yield* client.value.diagnostics(uriOf(path), Math.max(0, all - (now - began)))
+          const answer = yield* client.value.diagnostics(uriOf(path), Math.max(0, all - (now - began))).pipe(
+            Effect.tapError((error) => tellAnswer(client.value, error))
+          )
           if (one._tag === "Slot") {
             one.slot.late = answer.ready ? 0 : one.slot.late + 1
             if (answer.ready) one.slot.warm = true
+            if (one.slot.late === mostLate) {
+              tellOnce(
+                name,
+                "late",
+                `the language server ${name} was late ${mostLate} times in a row; it is hardly waited for until it is ` +
+                  "in time again"
+              )
+            }
           }
           return { name, answer, problem: answer.ready ? null : notReady(name, path, all) }
         }).pipe(Effect.either), { concurrency: "unbounded" })

@@ -145,7 +145,7 @@ export const make = (options: LspOptions): Effect.Effect<LspService, never, LspN
           slots.obtain(one.slot)
         )
 
-    const { askAll, diagnostics } = Answers.make({ resolving, clientOf, first_ms, settle_ms })
+    const { askAll, diagnostics } = Answers.make({ resolving, clientOf, first_ms, settle_ms, tell })
 
     const locations =
       (use: (client: LspClient, place: Place) => Effect.Effect<ReadonlyArray<Location>, LspError>) =>

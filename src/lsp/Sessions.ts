@@ -9,6 +9,7 @@ import type * as Scope from "effect/Scope"
 import { contextBlock, diff, editText, type FileView, type SymbolView } from "./Enrichment.ts"
 import { maxSymbolsShown } from "./Enrichment.ts"
 import type { Baseline, FileDiagnostics, LspService } from "./Lsp.ts"
+import type { LspError } from "./LspError.ts"
 import { Lines } from "./Positions.ts"
 import { byInnermost, changedLines, contains } from "./TextChanges.ts"
 import type { CodeSymbol, Diagnostic } from "./Types.ts"
@@ -20,6 +21,9 @@ const maxSessions = 200
 const readWaitMs = 1_000
 /** The time for hovers of one block. */
 const hoverWaitMs = 2_000
+
+/** What the model is to take for "not looked at"; of servers that are not there, the user is told. */
+const notLooked: ReadonlySet<LspError["reason"]> = new Set(["not_ready", "timeout", "remote", "protocol"])
 
 interface Span {
   readonly first: number
@@ -91,7 +95,7 @@ export const make = (input: SessionsInput): SessionsService => {
   }
 
   const waitingOf = ({ problems }: FileDiagnostics): ReadonlyArray<string> =>
-    problems.filter(({ reason }) => reason === "not_ready" || reason === "timeout").map(({ server }) => server)
+    problems.filter(({ reason }) => notLooked.has(reason)).map(({ server }) => server)
 
   const lineOf = (lines: Lines | null) => (line: number): string => lines?.line(line) ?? ""
 

@@ -99,19 +99,29 @@ const call = (name: string, args: object): TurnInput => ({
   calls: [{ name, arguments: args as Record<string, unknown> }]
 })
 
-describe("8.8 a server that misbehaves: the agent goes on, the user sees one line, nothing is left", () => {
+describe.concurrent("8.8 a server that misbehaves: the agent goes on, the user sees one line, nothing is left", () => {
   const ways = [
     ["cuts its headers anywhere", { cut: 3 }, 0],
     ["says a wrong length", { length_off: -1 }, 1],
     ["sends a huge message", { huge: 80_000_000 }, 1],
     ["never answers", { silent_on: ["initialize"] }, 1],
-    ["never answers about a file", { push: false, silent_on: ["textDocument/documentSymbol"] }, 0],
+    ["never answers about a file", { push: false, silent_on: ["textDocument/documentSymbol"] }, 1],
     ["crashes on didOpen", { crash_on: "textDocument/didOpen" }, 1],
     ["ignores exit and TERM", { ignore_exit: true, ignore_term: true, silent_on: ["shutdown"] }, 0],
     ["floods", { flood: 3_000 }, 0],
     ["asks for 100 settings", { register: true }, 0],
     ["writes words to stdout", { noise: "Starting...\r\n\r\n" }, 1],
-    ["ends at once", { exit_at_start: 3 }, 1]
+    ["ends at once", { exit_at_start: 3 }, 1],
+    ["reads no more", { deaf: true, ignore_exit: true }, 1],
+    ["has only errors", { errors: [{ code: -32_603, message: "no\u001b[2J\nway" }, { code: 1, message: "2" }] }, 0],
+    ["has only errors for who asks", { push: false, pull: true, errors: [{ code: -32_603, message: "no" }] }, 1],
+    ["answers null", { push: false, pull: true, junk: [null] }, 1],
+    ["answers nonsense", { junk: [null, 7, "x", [[]], { uri: 7 }, { kind: "full", items: 7 }] }, 0],
+    ["speaks of others, of older texts, of no places", { slander: true }, 0],
+    ["registers and takes back, shows and edits", { fickle: 20 }, 0],
+    ["reports progress of megabytes", { progress: 5_000_000 }, 0],
+    ["is killed in the middle", { die_on: "textDocument/documentSymbol" }, 1],
+    ["has children that will not go", { children: true, ignore_term: true }, 0]
   ] as const
   for (const [name, options, lines] of ways) {
     it.live(name, () =>
@@ -132,6 +142,10 @@ describe("8.8 a server that misbehaves: the agent goes on, the user sees one lin
         assert.include(second, "Edited a.txt")
         assert.include(third, "Edited a.txt")
         assert.strictEqual(Agents.notices(events).length, lines, Agents.notices(events).join("\n"))
+        for (const line of Agents.notices(events)) {
+          assert.notMatch(line, /\p{Cc}/u)
+          assert.isAtMost(line.length, 2_000)
+        }
         assert.strictEqual(fs.readFileSync(`${root}/a.txt`, "utf8"), "three\n")
         for (const pid of Servers.pidsIn(`${root}.pids`)) assert.isTrue(yield* gone(pid))
       })), limit)
