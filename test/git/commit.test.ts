@@ -2,20 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
-import type * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
-import { execFileSync } from "node:child_process"
+import { execFileSync, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { Git } from "../../src/git/Git.ts"
 import type { GitError } from "../../src/git/GitError.ts"
 import { alive, eventually } from "../support/processes.ts"
-import { at, type Place, place, type PlaceOptions } from "./support.ts"
-
-const inPlace = <E>(
-  options: PlaceOptions,
-  body: (here: Place) => Effect.Effect<void, E, Git | Scope.Scope>
-) => Effect.scoped(Effect.flatMap(place(options), (here) => Effect.provide(body(here), at(here))))
+import { at, inPlace, type Place, place } from "./support.ts"
 
 const reasonOf = <A>(effect: Effect.Effect<A, GitError, Git>) =>
   Effect.map(Effect.either(effect), (result) => Either.isLeft(result) ? result.left.reason : "done")
@@ -373,6 +367,33 @@ describe("12 /commit: hooks, locks and ends", () => {
         assert.strictEqual(refused.reason, "refused")
         assert.strictEqual((yield* prepare).ready?.message, "fix: b")
       })))
+
+  it.live("a signed commit, with a key of gpg", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const here = yield* place()
+      // a short path: the agent's socket must fit into 108 bytes
+      const home = fs.mkdtempSync("/tmp/hzgpg-")
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          spawnSync("gpgconf", ["--kill", "all"], { env: { ...here.vars, GNUPGHOME: home } })
+          fs.rmSync(home, { recursive: true, force: true })
+        })
+      )
+      fs.chmodSync(home, 0o700)
+      const env = { ...here.vars, GNUPGHOME: home }
+      const made = ["--batch", "--passphrase", "", "--quick-generate-key", "Test <test@example.com>", "ed25519", "sign"]
+      execFileSync("gpg", made, { env, stdio: "ignore" })
+      here.git("config", "commit.gpgSign", "true")
+      here.write("a.txt", "two\n")
+      const done = yield* Effect.provide(commitAll("fix: a"), at({ ...here, vars: env }))
+      assert.strictEqual(done.subject, "fix: a")
+      execFileSync("git", ["verify-commit", "HEAD"], { cwd: here.repo, env, stdio: "ignore" })
+      here.git("config", "user.signingKey", "0000000000000000")
+      here.write("a.txt", "three\n")
+      const refused = yield* Effect.provide(Effect.flip(commitAll("fix: b")), at({ ...here, vars: env }))
+      assert.include(refused.stderr, "gpg failed to sign")
+      assert.strictEqual(here.git("diff", "--cached", "--name-only"), "a.txt")
+    })))
 
   it.live("nobody to name as author: git's own words, nothing lost", () =>
     inPlace({}, (here) =>

@@ -120,3 +120,10 @@ export const at = (here: Place, cwd: string = here.repo): Layer.Layer<Git> =>
       Layer.succeed(Workspace, { root: cwd, cwd })
     ))
   )
+
+/** A test in a place of its own, with the service in its working tree. */
+export const inPlace = <E>(
+  options: PlaceOptions,
+  body: (here: Place) => Effect.Effect<void, E, Git | Scope.Scope>
+): Effect.Effect<void, E> =>
+  Effect.scoped(Effect.flatMap(place(options), (here) => Effect.provide(body(here), at(here))))

@@ -1,0 +1,253 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { Git } from "../../src/git/Git.ts"
+import type { GitError } from "../../src/git/GitError.ts"
+import type { PullRequestInput } from "../../src/git/Publish.ts"
+import { at, inPlace, type Place } from "./support.ts"
+
+const destination = Effect.flatMap(Git, (git) => git.destination)
+const push = Effect.flatMap(Git, (git) => Effect.flatMap(git.destination, git.push))
+const input: PullRequestInput = { title: "feat: --title\nx", body: "why\n# kept", draft: false }
+const pullRequest = (given: PullRequestInput = input) =>
+  Effect.flatMap(Git, (git) => Effect.flatMap(git.destination, (to) => git.pullRequest(to, given)))
+const refused = <A>(effect: Effect.Effect<A, GitError, Git>) => Effect.flip(effect)
+
+const onBranch = (here: Place, name = "feat/x"): void => {
+  here.git("checkout", "-q", "--no-track", "-b", name)
+  here.write("a.txt", "two\n")
+  here.git("commit", "-qam", "feat: two")
+}
+
+/** `origin` has an address of GitHub over ssh; the bytes go to the bare repository of the place. */
+const asGitHub = (here: Place): void => {
+  here.program(
+    "fake-ssh",
+    `for last; do :; done\ncase "$last" in\n*upload-pack*) exec git upload-pack '${here.remote}';;\n` +
+      `*) exec git receive-pack '${here.remote}';;\nesac`
+  )
+  here.git("config", "core.sshCommand", `'${path.join(here.bin, "fake-ssh")}'`)
+  here.git("config", "ssh.variant", "ssh")
+  here.git("remote", "set-url", "origin", "git@github.com:o/r.git")
+}
+
+/** A `gh` that keeps what it was called with, in `gh.log` and `gh.body`. */
+const gh = (here: Place, script: { readonly auth?: string; readonly list?: string; readonly create?: string }): void =>
+  here.program(
+    "gh",
+    [
+      `printf '%s\\0' "$@" >> '${here.root}/gh.log'; printf '\\n' >> '${here.root}/gh.log'`,
+      "case \"$1 $2\" in",
+      `'auth status') ${script.auth ?? "exit 0"};;`,
+      `'pr list') ${script.list ?? "echo '[]'"};;`,
+      `'pr create') cat > '${here.root}/gh.body'; env > '${here.root}/gh.env'; ${
+        script.create ?? "echo https://github.com/o/r/pull/7"
+      };;`,
+      "esac"
+    ].join("\n")
+  )
+
+const calls = (here: Place): ReadonlyArray<ReadonlyArray<string>> =>
+  fs.readFileSync(path.join(here.root, "gh.log"), "utf8").split("\0\n").filter((text) => text !== "").map((text) =>
+    text.split("\0")
+  )
+
+describe("12 /commit-push-pr: where it goes", () => {
+  it.live("to its own branch, also when it follows another one and push.default would take that", () =>
+    inPlace({ remote: true }, (here) =>
+      Effect.gen(function*() {
+        here.git("fetch", "-q")
+        here.git("checkout", "-q", "-b", "ä/日本", "--track", "origin/main")
+        here.git("config", "push.default", "upstream")
+        here.git("config", "remote.origin.push", "HEAD:refs/heads/main")
+        here.write("a.txt", "two\n")
+        here.git("commit", "-qam", "feat: two")
+        const main = here.gitIn(here.remote, "rev-parse", "main")
+        assert.isFalse((yield* push).up_to_date)
+        assert.strictEqual(here.gitIn(here.remote, "rev-parse", "main"), main)
+        assert.strictEqual(here.gitIn(here.remote, "rev-parse", "refs/heads/ä/日本"), here.head())
+        assert.strictEqual(here.git("rev-parse", "--abbrev-ref", "@{u}"), "origin/ä/日本")
+        assert.isTrue((yield* push).up_to_date)
+      })))
+
+  it.live("refused before anything is done: detached, default branch, rebase, no remote, empty, gone", () =>
+    inPlace({ remote: true }, (here) =>
+      Effect.gen(function*() {
+        const main = yield* refused(destination)
+        assert.strictEqual(main.reason, "state")
+        assert.include(main.message, "/branch")
+        // known from the last fetch: nobody is asked
+        here.git("fetch", "-q")
+        here.git("remote", "set-head", "origin", "main")
+        here.git("remote", "set-url", "--push", "origin", "/nowhere")
+        assert.include((yield* refused(destination)).message, "default branch")
+        here.git("remote", "set-url", "--delete", "--push", "origin", "/nowhere")
+
+        here.git("checkout", "-q", "--detach")
+        const detached = yield* refused(destination)
+        assert.strictEqual(detached.reason, "state")
+        assert.include(detached.message, "/branch")
+
+        onBranch(here, "side")
+        assert.deepEqual(yield* destination, { top: here.repo, branch: "side", base: "main", address: here.remote })
+        fs.mkdirSync(path.join(here.repo, ".git/rebase-merge"))
+        assert.strictEqual((yield* refused(destination)).reason, "state")
+        fs.rmdirSync(path.join(here.repo, ".git/rebase-merge"))
+
+        here.gitIn(here.root, "init", "-q", "--bare", "empty.git")
+        here.git("remote", "set-url", "origin", path.join(here.root, "empty.git"))
+        assert.strictEqual((yield* refused(destination)).reason, "no_remote")
+        here.git("remote", "set-url", "origin", path.join(here.root, "gone.git"))
+        assert.strictEqual((yield* refused(destination)).reason, "refused")
+        here.git("remote", "remove", "origin")
+        const none = yield* refused(destination)
+        assert.strictEqual(none.reason, "no_remote")
+        assert.include(none.message, "git remote add origin")
+      })))
+
+  it.live("a branch that has moved at the remote, and a hook there that says no", () =>
+    inPlace({ remote: true }, (here) =>
+      Effect.gen(function*() {
+        onBranch(here)
+        here.git("push", "-q", "origin", "HEAD~1:refs/heads/feat/x")
+        here.gitIn(here.root, "clone", "-q", "-b", "feat/x", here.remote, "other")
+        here.gitIn(path.join(here.root, "other"), "commit", "-q", "--allow-empty", "-m", "fix: elsewhere")
+        here.gitIn(path.join(here.root, "other"), "push", "-q")
+        const theirs = here.gitIn(here.remote, "rev-parse", "feat/x")
+        const behind = yield* refused(push)
+        assert.strictEqual(behind.reason, "refused")
+        assert.include(behind.message, "git pull --rebase origin feat/x")
+        assert.strictEqual(here.gitIn(here.remote, "rev-parse", "feat/x"), theirs)
+
+        here.git("pull", "-q", "--rebase", "origin", "feat/x")
+        const hook = path.join(here.remote, "hooks/pre-receive")
+        fs.writeFileSync(hook, "#!/bin/sh\necho 'only signed work' >&2\nexit 1\n", { mode: 0o755 })
+        const declined = yield* refused(push)
+        assert.include(declined.message, "pre-receive hook declined")
+        assert.include(declined.stderr, "only signed work")
+        fs.rmSync(hook)
+        here.hook("pre-push", "echo 'tests fail' >&2; exit 1")
+        const own = yield* refused(push)
+        assert.include(own.stderr, "tests fail")
+        assert.strictEqual(here.gitIn(here.remote, "rev-parse", "feat/x"), theirs)
+      })))
+
+  it.live("user and password of an address are in nothing that is told", () =>
+    inPlace({ remote: true }, (here) =>
+      Effect.gen(function*() {
+        onBranch(here)
+        here.git("remote", "set-url", "origin", "https://me:t0k3n-5ecret@127.0.0.1:1/o/r.git")
+        const failure = yield* refused(destination)
+        assert.include(failure.stderr, "https://127.0.0.1:1/o/r.git")
+        assert.notInclude(`${failure.message} ${failure.stderr}`, "t0k3n")
+        here.git("remote", "set-url", "origin", here.remote)
+        here.git("remote", "set-url", "--push", "origin", "https://me:t0k3n-5ecret@127.0.0.1:1/o/r.git")
+        const to = yield* destination
+        assert.strictEqual(to.address, "https://127.0.0.1:1/o/r.git")
+        const git = yield* Git
+        const unpushed = yield* refused(git.push(to))
+        assert.notInclude(`${unpushed.message} ${unpushed.stderr}`, "t0k3n")
+      })))
+})
+
+describe("12 /commit-push-pr: the pull request", () => {
+  it.live("no gh, and a gh that is not signed in: where a person opens it", () =>
+    inPlace({ remote: true }, (here) =>
+      Effect.gen(function*() {
+        onBranch(here)
+        asGitHub(here)
+        yield* push
+        assert.strictEqual(here.gitIn(here.remote, "rev-parse", "feat/x"), here.head())
+        const compare = "https://github.com/o/r/compare/main...feat/x?expand=1"
+        const only = { ...here, vars: { ...here.vars, PATH: here.bin } }
+        for (const name of ["git", "sh", "env", "cat", "printf"]) {
+          const found = (here.vars["PATH"] ?? "").split(":").map((dir) => path.join(dir, name)).find((file) =>
+            fs.existsSync(file)
+          )
+          if (found !== undefined) fs.symlinkSync(found, path.join(here.bin, name))
+        }
+        const none = yield* Effect.provide(pullRequest(), at(only))
+        assert.deepEqual(none, { url: null, opened: false, without: "there is no gh on PATH", compare })
+        gh(here, { auth: "echo 'not logged in' >&2; exit 1" })
+        const signedOut = yield* pullRequest()
+        assert.deepEqual(signedOut, {
+          url: null,
+          opened: false,
+          without: "gh is not signed in; `gh auth login` does that",
+          compare
+        })
+        assert.deepEqual(calls(here), [["auth", "status", "--hostname", "github.com"]])
+      })))
+
+  it.live("opened with title and base as one argument each, the text by stdin, nothing asked", () =>
+    inPlace(
+      { remote: true, vars: { GH_TOKEN: "ghp_0123456789abcdefghij", ANTHROPIC_API_KEY: "sk-ant-x" } },
+      (here) =>
+        Effect.gen(function*() {
+          onBranch(here)
+          gh(here, {})
+          assert.deepEqual(yield* pullRequest({ ...input, draft: true, base: "--web" }), {
+            url: "https://github.com/o/r/pull/7",
+            opened: true,
+            without: null,
+            compare: null
+          })
+          assert.deepEqual(calls(here).at(-1), [
+            "pr",
+            "create",
+            "--head=feat/x",
+            "--base=--web",
+            "--title=feat: --title\nx",
+            "--body-file=-",
+            "--draft"
+          ])
+          assert.strictEqual(fs.readFileSync(path.join(here.root, "gh.body"), "utf8"), "why\n# kept")
+          const env = fs.readFileSync(path.join(here.root, "gh.env"), "utf8")
+          assert.match(env, /^GH_TOKEN=ghp_0123456789abcdefghij$/m)
+          assert.match(env, /^GH_PROMPT_DISABLED=1$/m)
+          assert.notInclude(env, "sk-ant-x")
+        })
+    ))
+
+  it.live("one that is there already is a success, told by the list or by gh itself", () =>
+    inPlace({ remote: true }, (here) =>
+      Effect.gen(function*() {
+        onBranch(here)
+        gh(here, { list: "echo '[{\"url\":\"https://github.com/o/r/pull/3\"}]'" })
+        assert.deepInclude(yield* pullRequest(), { url: "https://github.com/o/r/pull/3", opened: false, without: null })
+        gh(here, {
+          create:
+            "echo 'a pull request for branch \"feat/x\" already exists:' >&2; echo https://github.com/o/r/pull/4 >&2; exit 1"
+        })
+        assert.deepInclude(yield* pullRequest(), { url: "https://github.com/o/r/pull/4", opened: false, without: null })
+      })))
+
+  it.live("a gh that fails: its own words without its key, and the address to do it by hand", () =>
+    inPlace({ remote: true, vars: { GH_TOKEN: "ghp_0123456789abcdefghij" } }, (here) =>
+      Effect.gen(function*() {
+        onBranch(here)
+        asGitHub(here)
+        gh(here, { create: "echo \"no rights with $GH_TOKEN at https://a:b@host/\" >&2; exit 4" })
+        const failure = yield* refused(pullRequest())
+        assert.strictEqual(failure.reason, "refused")
+        assert.include(failure.message, "exit code 4")
+        assert.include(failure.message, "https://github.com/o/r/compare/main...feat/x?expand=1")
+        assert.include(failure.stderr, "no rights with [redacted] at https://host/")
+      })))
+
+  it.live("what it would bring: the commits that the base has not, the latest first", () =>
+    inPlace({ remote: true }, (here) =>
+      Effect.gen(function*() {
+        const git = yield* Git
+        here.git("fetch", "-q")
+        onBranch(here)
+        here.git("commit", "-q", "--allow-empty", "-m", "fix: three\n\nbecause\n\nof it")
+        assert.deepEqual((yield* git.unpublished(yield* destination)).commits, [
+          { subject: "fix: three", body: "because\n\nof it" },
+          { subject: "feat: two", body: "" }
+        ])
+        here.git("update-ref", "-d", "refs/remotes/origin/main")
+        assert.deepEqual((yield* git.unpublished(yield* destination)).commits.map((one) => one.subject), ["fix: three"])
+      })))
+})
