@@ -68,6 +68,43 @@ const missing = (path: string): SystemError =>
     description: "no such file or directory"
   }, { disableValidation: true })
 
+/** By the name of the system's error. */
+const reasons: Readonly<Record<string, SystemError["reason"]>> = {
+  ENOENT: "NotFound",
+  EACCES: "PermissionDenied",
+  EPERM: "PermissionDenied",
+  ENOTDIR: "BadResource",
+  ELOOP: "BadResource",
+  EBUSY: "Busy"
+}
+
+const unlisted = (path: string, cause: unknown): SystemError => {
+  const code = cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : ""
+  return new SystemError({
+    reason: reasons[code] ?? "Unknown",
+    module: "FileSystem",
+    method: "readDirectory",
+    pathOrDescriptor: path,
+    syscall: "scandir",
+    description: cause instanceof Error ? cause.message : String(cause),
+    cause
+  }, { disableValidation: true })
+}
+
+/** Node's own functions with a callback: its promises are behind a getter, which the bundle does not follow. */
+const listing = (path: string, recursive: boolean): Effect.Effect<Array<string>, SystemError> =>
+  recursive
+    ? Effect.async((resume) =>
+      fs.readdir(path, { recursive: true, encoding: "utf8" }, (error, names) =>
+        resume(error === null ? Effect.succeed(names) : Effect.fail(unlisted(path, error))))
+    )
+    : Effect.try({
+      try: () =>
+        fs.readdirSync(path),
+      catch: (cause) =>
+        unlisted(path, cause)
+    })
+
 /** `at_once` answers, or says by undefined or by throwing that it cannot. */
 const orElse = <A, E>(at_once: () => A | undefined, usual: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.suspend(() => {
@@ -89,6 +126,7 @@ export const direct = (inner: FileSystem.FileSystem): FileSystem.FileSystem => (
       const stats = fs.statSync(path, { throwIfNoEntry: false })
       return stats === undefined ? Effect.fail(missing(path)) : Effect.succeed(infoOf(stats))
     }, Effect.succeed(inner.stat(path)))),
+  readDirectory: (path, options) => listing(path, options?.recursive === true),
   readFile: (path) => orElse(() => readSmall(path), inner.readFile(path)),
   readFileString: (path, encoding) =>
     Effect.suspend(() => {

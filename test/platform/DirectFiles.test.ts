@@ -50,7 +50,7 @@ describe("DirectFiles", () => {
       ]
       const paths = [...names.map(place), "/proc/self/status", "/dev/null", `${at}/../${path.basename(at)}/text`, ""]
       for (const each of paths) {
-        for (const ask of ["stat", "realPath", "exists"] as const) {
+        for (const ask of ["stat", "realPath", "exists", "readDirectory"] as const) {
           const mine = yield* Effect.either<unknown, PlatformError, never>(files[ask](each))
           const theirs = yield* Effect.either<unknown, PlatformError, never>(usual[ask](each))
           // below a file there is nothing: a plain no instead of an error
