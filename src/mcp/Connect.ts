@@ -27,7 +27,8 @@ import {
   type McpCallOptions,
   type McpCallResult,
   type McpConnection,
-  type McpListKind
+  type McpListKind,
+  type McpTool
 } from "./Connection.ts"
 import { agree, type Agreed, initialize } from "./Handshake.ts"
 import { listAll } from "./Listing.ts"
@@ -40,6 +41,8 @@ import type { McpTransport } from "./Transport.ts"
 import * as Wire from "./Wire.ts"
 
 const urlElicitationRequired = -32_042
+/** 2026-07-28: the headers of a request are not those that its body asks for; the request was not run. */
+const headerMismatch = -32_020
 const inputMethods: ReadonlyArray<string> = ["elicitation/create", "sampling/createMessage", "roots/list"]
 const kinds: ReadonlyArray<McpListKind> = ["tools", "prompts", "resources"]
 
@@ -227,10 +230,27 @@ const build = (session: Session, agreed: Agreed): Effect.Effect<McpConnection, n
         )
       })
 
-    const callTool = (
+    /**
+     * The tool that we know mirrors other parameters in headers than the server's: its list is read again, and the call, which
+     * was refused and has not run, is sent once more. The error stays when the tool is not there any more.
+     */
+    const relist = (
+      error: McpError,
+      name: string,
+      again: (tool: McpTool) => Effect.Effect<McpCallResult, McpError>
+    ): Effect.Effect<McpCallResult, McpError> =>
+      Effect.gen(function*() {
+        yield* Effect.mapError(listTools, () => error)
+        yield* handlers.onListChanged?.("tools") ?? Effect.void
+        const tool = session.tools.get(name)
+        return yield* tool === undefined ? Effect.fail(error) : again(tool)
+      })
+
+    const callWith = (
       name: string,
       args: JsonRpcObject,
-      given: McpCallOptions = {}
+      given: McpCallOptions,
+      relisted: boolean
     ): Effect.Effect<McpCallResult, McpError> =>
       Effect.suspend(() => {
         const tool = given.tool ?? session.tools.get(name)
@@ -251,7 +271,12 @@ const build = (session: Session, agreed: Agreed): Effect.Effect<McpConnection, n
             ? Tasks.run(session, request, scope, params, ask)
             : complete("tools/call", params, ask, given.read_only === true),
           {
-            onFailure: (error) => error.reason === "rpc" ? visitFirst(error, call) : Effect.fail(error),
+            onFailure: (error) =>
+              error.reason !== "rpc"
+                ? Effect.fail(error)
+                : error.code === headerMismatch && era === "modern" && !relisted
+                ? relist(error, name, (current) => callWith(name, args, { ...given, tool: current }, true))
+                : visitFirst(error, call),
             onSuccess: (result) => {
               const found = Wire.readCallResult(result)
               if ("why" in found) return read("tools/call", found)
@@ -263,6 +288,8 @@ const build = (session: Session, agreed: Agreed): Effect.Effect<McpConnection, n
           }
         )
       })
+
+    const callTool: McpConnection["callTool"] = (name, args, given = {}) => callWith(name, args, given, false)
 
     const subscriptions = yield* Subscriptions.make(session, link, capabilities, scope)
 

@@ -113,7 +113,7 @@ describe("server-everything", () => {
     }), limit)
 
   it.live(
-    "1.12 nobody to ask: forms are cancelled, sampling is refused, the run says so",
+    "1.12 nobody to ask: forms and addresses are declined, sampling is refused, the run says so",
     () =>
       Effect.gen(function*() {
         const events = yield* Agents.runOnce({
@@ -121,14 +121,16 @@ describe("server-everything", () => {
           settings: { permissions: { "mcp__every__*": "allow" } },
           turns: Agents.calls(
             ["mcp__every__trigger-sampling-request", { prompt: "say", maxTokens: 10 }],
-            ["mcp__every__trigger-elicitation-request"]
+            ["mcp__every__trigger-elicitation-request"],
+            ["mcp__every__trigger-url-elicitation", { url: "https://example.com/visit" }]
           )
         })
-        const [sampled, form] = Agents.results(events)
+        const [sampled, form, url] = Agents.results(events)
         assert.strictEqual(sampled?.is_error, true)
         assert.include(sampled?.error, "rejected")
-        assert.include(output(form).toLowerCase(), "cancel")
-        assert.isTrue(Agents.ofType(events, "notice").some(({ code }) => code === "mcp_elicitation"))
+        assert.include(output(form), "\"action\": \"decline\"")
+        assert.include(output(url).toLowerCase(), "declined")
+        assert.strictEqual(Agents.ofType(events, "notice").filter(({ code }) => code === "mcp_elicitation").length, 2)
         const [end] = Agents.ofType(events, "run.completed")
         // a call that nobody could be asked about
         assert.strictEqual(end?.exit_code, 3)

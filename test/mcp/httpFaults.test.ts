@@ -348,6 +348,78 @@ describe("streams", () => {
     })))
 })
 
+describe("headers of parameters", () => {
+  const schema = (annotation: object): object => ({
+    type: "object",
+    properties: { region: { type: "string", ...annotation } }
+  })
+  const refuse = (seen: HttpServers.Seen, response: http.ServerResponse): void =>
+    json(
+      response,
+      {
+        jsonrpc: "2.0",
+        id: seen.message["id"],
+        error: { code: -32_020, message: "Header mismatch: Mcp-Param-Region" }
+      },
+      400
+    )
+
+  it.live("1.2 modern: -32020 of a tool that has changed: its list is read again, the call sent once more, with the header", () =>
+    scoped(Effect.gen(function*() {
+      let changed = false
+      const told: Array<string> = []
+      const server = yield* play(modernPlay((seen, response) => {
+        if (seen.message["method"] === "tools/list") {
+          const inputSchema = schema(changed ? { "x-mcp-header": "Region" } : {})
+          return json(response, result(seen, { resultType: "complete", tools: [{ name: "a", inputSchema }] }))
+        }
+        if (!asks(seen)) return void response.writeHead(404).end()
+        const header = seen.headers["mcp-param-region"]
+        return changed && header === undefined
+          ? refuse(seen, response)
+          : json(response, result(seen, { resultType: "complete", ...content(String(header)) }))
+      }))
+      const connection = yield* HttpServers.connectTo(server.url, {
+        handlers: { onListChanged: (kind) => Effect.sync(() => void told.push(kind)) }
+      })
+      const [tool] = (yield* connection.listTools).items
+      assert.isDefined(tool)
+      if (tool === undefined) return
+      assert.strictEqual(textOf(yield* connection.callTool("a", { region: "eu" }, { tool })), "undefined")
+      changed = true
+      told.length = 0
+      const before = server.seen.length
+      assert.strictEqual(textOf(yield* connection.callTool("a", { region: "eu" }, { tool })), "eu")
+      const after = server.seen.slice(before)
+      assert.deepStrictEqual(after.map(({ message }) => message["method"]), ["tools/call", "tools/list", "tools/call"])
+      assert.strictEqual(new Set(after.map(({ message }) => message["id"])).size, 3)
+      // whoever holds the list reads it again
+      assert.include(told, "tools")
+    })))
+
+  it.live("1.2 modern: -32020 again, or of a tool that is gone, is the call's error", () =>
+    scoped(Effect.gen(function*() {
+      let gone = false
+      const server = yield* play(modernPlay((seen, response) =>
+        seen.message["method"] === "tools/list"
+          ? json(
+            response,
+            result(seen, { resultType: "complete", tools: gone ? [] : [{ name: "a", inputSchema: schema({}) }] })
+          )
+          : asks(seen)
+          ? refuse(seen, response)
+          : void response.writeHead(404).end()
+      ))
+      const connection = yield* HttpServers.connectTo(server.url)
+      const calls = (): number => server.methods().filter((method) => method === "tools/call").length
+      const error = yield* Effect.flip(connection.callTool("a", { region: "eu" }))
+      assert.deepStrictEqual([error.reason, error.code, calls()], ["rpc", -32_020, 2])
+      gone = true
+      assert.strictEqual((yield* Effect.flip(connection.callTool("a", { region: "eu" }))).code, -32_020)
+      assert.strictEqual(calls(), 3)
+    })))
+})
+
 describe("tokens", () => {
   const authorizer = (next: () => string | null) => {
     const refusals: Array<string | null> = []
