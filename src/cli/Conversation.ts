@@ -124,6 +124,7 @@ export const execute = Effect.fn("Cli.conversation")(function*(
         Effect.as(terminal.err(`${style.red("error:")} ${line(exit.message, 1000)}\n`), chosen ?? config.config.model)
     )
   let session_id = going.session_id ?? (going.reloaded === undefined ? yield* sessionOf(values) : undefined)
+  let takeover = going.reloaded === undefined && values.takeover
   let announced: string | null = null
   let reload: Reload | undefined
   const say = (text: string) => Effect.mapError(terminal.out(text), stdoutExit)
@@ -167,7 +168,8 @@ export const execute = Effect.fn("Cli.conversation")(function*(
           ...(chosen === undefined ? {} : { model: chosen }),
           prompt: more.compact === undefined ? withAttached(prompt) : prompt,
           ...(session_id === undefined ? {} : { session_id }),
-          ...more
+          ...(takeover ? { takeover } : {}),
+          ...more,
         },
         (events) => Effect.forEach(events, show, { discard: true }),
         interrupts
@@ -180,6 +182,8 @@ export const execute = Effect.fn("Cli.conversation")(function*(
         return
       }
       session_id = outcome.session_id ?? session_id
+      // Once: what another process begins after that is its own.
+      takeover = false
       if (outcome.terminal === null || (outcome.signal !== null && outcome.signal !== "SIGINT")) {
         return yield* new CliExit({ exit_code: outcome.exit_code, lines: [] })
       }
@@ -194,6 +198,10 @@ export const execute = Effect.fn("Cli.conversation")(function*(
       get: () => session_id,
       set: (id) => {
         session_id = id
+        takeover = false
+      },
+      take: () => {
+        takeover = true
       }
     },
     model: () => model,
@@ -215,6 +223,7 @@ export const execute = Effect.fn("Cli.conversation")(function*(
           )
         case "new":
           session_id = undefined
+          takeover = false
           return yield* say(style.dim("the next message begins a new session\n"))
         case "model": {
           if (argument === "") return yield* say(`${line(model, 200)}\n`)

@@ -18,7 +18,7 @@ import { Workspace } from "../domain/Workspace.ts"
 import { Environment } from "../platform/Environment.ts"
 import { Terminal } from "../platform/Terminal.ts"
 import { Models } from "../provider/Models.ts"
-import { SessionStore } from "../storage/SessionStore.ts"
+import { SessionStore, type StorageError } from "../storage/SessionStore.ts"
 import { agentExit, drive, type Outcome } from "./Drive.ts"
 import { CliExit, failed, usage } from "./Exit.ts"
 import { soundConfig, stderrStyle, stdoutExit } from "./Output.ts"
@@ -31,24 +31,43 @@ import * as View from "./View.ts"
 /** @since 0.1.0 @category models */
 export type RunValues = Spec.Values<typeof Spec.run>
 
-/** The values that every command that runs the agent has. @since 0.1.0 @category models */
-export type AgentValues = Spec.Values<typeof Spec.conversation>
+/** The values that every command that runs the agent has; only a conversation lets the person choose. @since 0.1.0 @category models */
+export type AgentValues = Omit<Spec.Values<typeof Spec.conversation>, "resume"> & { readonly resume?: boolean }
 
-/** The session to go on with: none, the latest of this project, or the one with this id. @since 0.1.0 @category combinators */
+const found = (error: StorageError): CliExit =>
+  error.reason === "not_found" ? usage(...error.message.split("\n")) : failed(error.message)
+
+/**
+ * The session to go on with: none, the latest of this project, the one with this id, a copy of it, or the one that is
+ * chosen from a list; undefined there = nobody chose.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
 export const sessionOf = (
-  values: Pick<AgentValues, "continue" | "session">
-): Effect.Effect<string | undefined, CliExit, SessionStore | Workspace> =>
+  values: Pick<AgentValues, "continue" | "fork" | "resume" | "session" | "takeover">
+): Effect.Effect<string | undefined, CliExit, Environment | SessionStore | Workspace> =>
   Effect.gen(function*() {
-    if (!values.continue && values.session === undefined) return undefined
+    const wanted = values.session ?? values.fork
+    if (!values.continue && values.resume !== true && wanted === undefined) {
+      if (values.takeover) {
+        return yield* usage("--takeover needs the session to take over", "name it with --session ID, or --continue")
+      }
+      return undefined
+    }
     const store = yield* SessionStore
-    if (values.session !== undefined) {
-      const found = yield* Effect.mapError(store.find(values.session), (error) =>
-        error.reason === "not_found" ? usage(error.message) : failed(error.message))
-      return found.id
+    if (values.resume === true) {
+      const { pick } = yield* Effect.promise(() => import("./Pick.ts"))
+      return yield* pick()
+    }
+    if (wanted !== undefined) {
+      const session = yield* Effect.mapError(store.find(wanted), found)
+      if (values.fork === undefined) return session.id
+      const { forked } = yield* Effect.promise(() => import("./Forked.ts"))
+      return (yield* Effect.mapError(forked(session.id), found)).id
     }
     const { root } = yield* Workspace
-    const latest = yield* Effect.mapError(store.latest(root), (error) =>
-      failed(error.message))
+    const latest = yield* Effect.mapError(store.latest(root), (error) => failed(error.message))
     if (Option.isNone(latest)) return yield* usage(`there is no session of ${root} to continue`)
     return latest.value.id
   })
@@ -147,6 +166,7 @@ export const execute = Effect.fnUntraced(function*(
     : Stream.make(yield* Prompt.fromText(values.args[0], special.missing))
   yield* modelOf(values)
   let session_id = yield* sessionOf(values)
+  let takeover = values.takeover
   const columns = yield* terminal.columns
   const live = format === "text" && environment.stdout_is_tty
   let exit_code: number = ExitCode.done
@@ -167,7 +187,13 @@ export const execute = Effect.fnUntraced(function*(
       }
       let seen: TerminalEvent | null = null
       const outcome = yield* drive(
-        { ...inputOf(values), ...special.input, prompt, ...(session_id === undefined ? {} : { session_id }) },
+        {
+          ...inputOf(values),
+          ...special.input,
+          prompt,
+          ...(session_id === undefined ? {} : { session_id }),
+          ...(takeover ? { takeover } : {})
+        },
         (events) => {
           const end = Chunk.last(events)
           if (Option.isSome(end) && "exit_code" in end.value) seen = end.value
@@ -192,6 +218,8 @@ export const execute = Effect.fnUntraced(function*(
         })
       )
       session_id = outcome.session_id ?? session_id
+      // Once: what another process begins after that is its own.
+      takeover = false
       last = resultOf(outcome)
       if (exit_code === ExitCode.done) exit_code = outcome.exit_code
       if (format === "text" && !live && last.result !== "") {

@@ -13,6 +13,10 @@ import { columns } from "./Output.ts"
 export const moment = (seconds: number): string =>
   DateTime.formatIso(DateTime.unsafeMake(seconds * 1000)).slice(0, 16).replace("T", " ")
 
+/** What a session is about, in one line; pinned ones are marked. @since 0.1.0 @category encoding */
+export const about = (session: SessionSummary, width: number): string =>
+  line(`${session.is_pinned ? "* " : ""}${session.title ?? session.preview ?? "(no title)"}`, width)
+
 /** One line a session: id, last activity, messages, cost, what it is about. @since 0.1.0 @category encoding */
 export const sessionRows = (sessions: ReadonlyArray<SessionSummary>): string =>
   columns(sessions.map((session) => [
@@ -20,5 +24,5 @@ export const sessionRows = (sessions: ReadonlyArray<SessionSummary>): string =>
     moment(session.last_active),
     `${session.message_count} messages`,
     session.cost_usd === null ? "-" : dollars(session.cost_usd),
-    line(session.title ?? session.preview ?? "", 60)
+    about(session, 60)
   ]))

@@ -8,21 +8,28 @@ import { line } from "../codec/TerminalText.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import { Environment } from "../platform/Environment.ts"
 import { Terminal } from "../platform/Terminal.ts"
-import { toJsonl, toMarkdown, toText, type Transcript } from "../render/Transcript.ts"
+import { toText, type Transcript } from "../render/Transcript.ts"
 import { SessionStore, type SessionSummary, type StorageError } from "../storage/SessionStore.ts"
 import { type CliExit, failed, usage } from "./Exit.ts"
+import { forked } from "./Forked.ts"
 import { print, printJson } from "./Output.ts"
 import type { SessionShow, SessionsList } from "./Schemas.ts"
+import type { SessionMade } from "./SessionsSchemas.ts"
 import { sessionRows } from "./SessionText.ts"
 import type * as Spec from "./Spec.ts"
 
-const storageExit = (error: StorageError): CliExit =>
-  error.reason === "not_found" ? usage(...error.message.split("\n")) : failed(...error.message.split("\n"))
+/** How the record failed, as the end of a command: what does not exist is a mistake of the caller. @since 0.1.0 @category constructors */
+export const storageExit = (error: StorageError): CliExit =>
+  error.reason === "not_found" || error.reason === "invalid"
+    ? usage(...error.message.split("\n"))
+    : failed(...error.message.split("\n"))
 
-const find = (id: string): Effect.Effect<SessionSummary, CliExit, SessionStore> =>
+/** The one session of an id or the beginning of one. @since 0.1.0 @category combinators */
+export const find = (id: string): Effect.Effect<SessionSummary, CliExit, SessionStore> =>
   Effect.flatMap(SessionStore, (store) => Effect.mapError(store.find(id), storageExit))
 
-const transcript = (id: string): Effect.Effect<Transcript, CliExit, SessionStore> =>
+/** A whole session. @since 0.1.0 @category combinators */
+export const transcript = (id: string): Effect.Effect<Transcript, CliExit, SessionStore> =>
   Effect.gen(function*() {
     const store = yield* SessionStore
     const session = yield* find(id)
@@ -36,7 +43,7 @@ export const list = Effect.fn("Cli.sessions.list")(function*(values: Spec.Values
   const store = yield* SessionStore
   const { root } = yield* Workspace
   const sessions = yield* Effect.mapError(
-    store.list({ ...(values.all ? {} : { workspace: root }), limit: values.limit ?? 50 }),
+    store.list({ ...(values.all ? {} : { workspace: root }), limit: values.limit ?? 50, archived: values.archived }),
     storageExit
   )
   if (values.json) yield* printJson({ v: 1, sessions } satisfies SessionsList)
@@ -44,7 +51,11 @@ export const list = Effect.fn("Cli.sessions.list")(function*(values: Spec.Values
   else {
     const terminal = yield* Terminal
     yield* terminal.err(
-      values.all ? "no sessions yet\n" : `no sessions of ${line(root, 300)} yet (--all lists every project)\n`
+      values.archived
+        ? "no archived sessions\n"
+        : values.all
+        ? "no sessions yet\n"
+        : `no sessions of ${line(root, 300)} yet (--all lists every project)\n`
     )
   }
   return 0
@@ -60,13 +71,52 @@ export const show = Effect.fn("Cli.sessions.show")(function*(values: Spec.Values
 })
 
 /** @since 0.1.0 @category combinators */
-export const exportSession = Effect.fn("Cli.sessions.export")(
-  function*(values: Spec.Values<typeof Spec.sessionsExport>) {
-    const found = yield* transcript(values.args[0] ?? "")
-    yield* print(values.format === "markdown" || values.format === "md" ? toMarkdown(found) : toJsonl(found))
+export const rename = Effect.fn("Cli.sessions.rename")(function*(values: Spec.Values<typeof Spec.sessionsRename>) {
+  const store = yield* SessionStore
+  const terminal = yield* Terminal
+  const session = yield* find(values.args[0] ?? "")
+  const title = (values.args[1] ?? "").trim()
+  if (title === "") return yield* usage("a title has at least one character")
+  yield* Effect.mapError(store.setTitle(session.id, title), storageExit)
+  yield* terminal.err(`${session.id} is ${line(title, 80)}\n`)
+  return 0
+})
+
+/** Prints the id of the copy. @since 0.1.0 @category combinators */
+export const fork = Effect.fn("Cli.sessions.fork")(function*(values: Spec.Values<typeof Spec.sessionsFork>) {
+  const from = yield* find(values.args[0] ?? "")
+  const session = yield* Effect.mapError(forked(from.id, values.at), storageExit)
+  yield* values.json ? printJson({ v: 1, session } satisfies SessionMade) : print(`${session.id}\n`)
+  return 0
+})
+
+/** All of them, or none when one is not there. */
+const each = (
+  ids: ReadonlyArray<string>,
+  change: (session: SessionSummary) => Effect.Effect<void, StorageError>,
+  said: string
+) =>
+  Effect.gen(function*() {
+    const terminal = yield* Terminal
+    const sessions = yield* Effect.forEach(ids, find)
+    for (const session of sessions) {
+      yield* Effect.mapError(change(session), storageExit)
+      yield* terminal.err(`${said} ${session.id}  ${line(session.title ?? "", 60)}`.trimEnd() + "\n")
+    }
     return 0
-  }
-)
+  })
+
+/** @since 0.1.0 @category combinators */
+export const archive = Effect.fn("Cli.sessions.archive")(function*(ids: ReadonlyArray<string>, archived: boolean) {
+  const store = yield* SessionStore
+  return yield* each(ids, ({ id }) => store.archive(id, archived), archived ? "archived" : "unarchived")
+})
+
+/** @since 0.1.0 @category combinators */
+export const pin = Effect.fn("Cli.sessions.pin")(function*(ids: ReadonlyArray<string>, pinned: boolean) {
+  const store = yield* SessionStore
+  return yield* each(ids, ({ id }) => store.pin(id, pinned), pinned ? "pinned" : "unpinned")
+})
 
 /** Asks first; without a terminal `--yes` is needed. @since 0.1.0 @category combinators */
 export const remove = Effect.fn("Cli.sessions.delete")(function*(values: Spec.Values<typeof Spec.sessionsDelete>) {

@@ -43,7 +43,21 @@ import {
   sandboxStatus
 } from "./spec/Policy.ts"
 import { completions, demo, doctor } from "./spec/Program.ts"
-import { sessionsDelete, sessionsExport, sessionsList, sessionsShow } from "./spec/Sessions.ts"
+import {
+  sessionsArchive,
+  sessionsDelete,
+  sessionsExport,
+  sessionsFork,
+  sessionsImport,
+  sessionsList,
+  sessionsPin,
+  sessionsPrune,
+  sessionsRename,
+  sessionsSearch,
+  sessionsShow,
+  sessionsUnarchive,
+  sessionsUnpin
+} from "./spec/Sessions.ts"
 import { usage } from "./spec/Usage.ts"
 import { vectorsCheck, vectorsEval } from "./spec/Vectors.ts"
 import type { CommandSpec } from "./spec/Types.ts"
@@ -105,10 +119,19 @@ export {
   run,
   sandboxExec,
   sandboxStatus,
+  sessionsArchive,
   sessionsDelete,
   sessionsExport,
+  sessionsFork,
+  sessionsImport,
   sessionsList,
+  sessionsPin,
+  sessionsPrune,
+  sessionsRename,
+  sessionsSearch,
   sessionsShow,
+  sessionsUnarchive,
+  sessionsUnpin,
   start,
   usage,
   vectorsCheck,
@@ -130,7 +153,16 @@ export const commands: ReadonlyArray<CommandSpec> = [
   agentList,
   sessionsList,
   sessionsShow,
+  sessionsSearch,
+  sessionsRename,
+  sessionsFork,
   sessionsExport,
+  sessionsImport,
+  sessionsArchive,
+  sessionsUnarchive,
+  sessionsPin,
+  sessionsUnpin,
+  sessionsPrune,
   sessionsDelete,
   usage,
   gitBranch,

@@ -1,6 +1,6 @@
 /**
- * A stored session for reading and for other programs: `sessions export` (jsonl, md) and `sessions show` (text). Pure, and
- * made for hostile content: no escape sequence, control or bidirectional override of a model or tool gets out (G8).
+ * A stored session for reading: `sessions export --format md` and `sessions show` (text). Pure, and made for hostile
+ * content: no escape sequence, control or bidirectional override of a model or tool gets out (G8).
  *
  * @since 0.1.0
  */
@@ -68,90 +68,14 @@ export interface Transcript {
   readonly entries: ReadonlyArray<TranscriptEntry>
 }
 
-// What JSON leaves bare although a terminal may act on it: DEL, C1, line separators, bidirectional controls.
-const bare = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
-
-const json = (value: object): string =>
-  JSON.stringify(value).replace(bare, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`)
-
-/**
- * One JSON object a line, each with `v: 1` and `type`; fields are only ever added:
- *
- * | line | fields |
- * | --- | --- |
- * | `session`, the first | those of TranscriptSession |
- * | `run`, in order of start | those of TranscriptRun |
- * | `entry`, in the order stored, withdrawn and hidden ones too | `id`, `key`, `run_id`, `turn`, `timestamp`, `withdrawn`, `hidden?`, `finish_reason?`, `replaces?`, `message` (exact) |
- *
- * Lossless: what a terminal could act on stands as `\uXXXX`.
- *
- * @since 0.1.0
- * @category encoding
- */
-export const toJsonl = (transcript: Transcript): string => {
-  const { session } = transcript
-  const lines: Array<object> = [
-    {
-      v: 1,
-      type: "session",
-      id: session.id,
-      title: session.title,
-      preview: session.preview,
-      workspace: session.workspace,
-      provider: session.provider,
-      model: session.model,
-      parent_session_id: session.parent_session_id,
-      started_at: session.started_at,
-      last_active: session.last_active,
-      ended_at: session.ended_at,
-      end_reason: session.end_reason,
-      message_count: session.message_count,
-      tool_call_count: session.tool_call_count,
-      usage: session.usage,
-      cost_usd: session.cost_usd,
-      is_archived: session.is_archived,
-      is_pinned: session.is_pinned
-    },
-    ...transcript.runs.map((run) => ({
-      v: 1,
-      type: "run",
-      id: run.id,
-      session_id: run.session_id,
-      status: run.status,
-      model: run.model,
-      started_at: run.started_at,
-      ended_at: run.ended_at,
-      turns: run.turns,
-      exit_code: run.exit_code,
-      error_code: run.error_code,
-      error_message: run.error_message,
-      usage: run.usage,
-      cost_usd: run.cost_usd
-    })),
-    ...transcript.entries.map((entry) => ({
-      v: 1,
-      type: "entry",
-      id: entry.id,
-      key: entry.key,
-      run_id: entry.run_id,
-      turn: entry.turn,
-      timestamp: entry.timestamp,
-      withdrawn: entry.withdrawn,
-      hidden: entry.hidden,
-      finish_reason: entry.finish_reason,
-      replaces: entry.replaces,
-      message: entry.message
-    }))
-  ]
-  return lines.map((one) => `${json(one)}\n`).join("")
-}
-
-const time = (seconds: number): string => DateTime.formatIso(DateTime.unsafeMake(Math.round(seconds * 1000)))
+/** @since 0.1.0 @category encoding */
+export const time = (seconds: number): string => DateTime.formatIso(DateTime.unsafeMake(Math.round(seconds * 1000)))
 
 /** Four digits: a turn may cost less than a cent. @since 0.1.0 @category encoding */
 export const dollars = (cost: number): string => `$${cost.toFixed(4)}`
 
-const tokens = (usage: Usage): string =>
+/** @since 0.1.0 @category encoding */
+export const tokens = (usage: Usage): string =>
   [
     `${usage.input_tokens} in`,
     `${usage.output_tokens} out`,
@@ -160,11 +84,12 @@ const tokens = (usage: Usage): string =>
     ...((usage.reasoning_tokens ?? 0) > 0 ? [`${usage.reasoning_tokens} of it reasoning`] : [])
   ].join(", ")
 
-const titled = (session: TranscriptSession): string =>
+/** @since 0.1.0 @category encoding */
+export const titled = (session: TranscriptSession): string =>
   session.title === null ? `Session ${session.id}` : line(session.title, 200)
 
-/** Entries that are part of the conversation, in blocks of one speaker of one turn. */
-interface Block {
+/** Entries that are part of the conversation, in blocks of one speaker of one turn. @since 0.1.0 @category encoding */
+export interface Block {
   readonly speaker: "user" | "assistant" | "system" | "summary" | "tool"
   readonly run_id: string
   readonly messages: ReadonlyArray<Message>
@@ -198,7 +123,8 @@ const endings = (transcript: Transcript): ReadonlyMap<string, string> =>
     ])
   )
 
-const withEndings = <A>(
+/** @since 0.1.0 @category encoding */
+export const withEndings = <A>(
   transcript: Transcript,
   render: (block: Block) => ReadonlyArray<A>,
   ending: (text: string) => A
@@ -230,7 +156,8 @@ const code = (content: string): string => {
   return `${mark}${pad}${safe}${pad}${mark}`
 }
 
-const pretty = (json: string): { readonly text: string; readonly language: string } => {
+/** @since 0.1.0 @category encoding */
+export const pretty = (json: string): { readonly text: string; readonly language: string } => {
   try {
     const value: unknown = JSON.parse(json)
     return { text: JSON.stringify(value, null, 2), language: "json" }
@@ -239,7 +166,8 @@ const pretty = (json: string): { readonly text: string; readonly language: strin
   }
 }
 
-const attachment = (part: Part): string =>
+/** @since 0.1.0 @category encoding */
+export const attachment = (part: Part): string =>
   part.type === "image"
     ? `image ${line(part.url ?? part.media_type, 200)}`
     : part.type === "file"
@@ -262,12 +190,15 @@ const markdownPart = (part: Part): string => {
   }
 }
 
-const resultText = (message: Message): string =>
+/** @since 0.1.0 @category encoding */
+export const resultText = (message: Message): string =>
   partsOf(message).map((part) => part.type === "text" ? part.text : `[${attachment(part)}]`).join("\n")
 
-const resultName = (message: Message): string => message.tool_name ?? message.tool_call_id ?? "a tool"
+/** @since 0.1.0 @category encoding */
+export const resultName = (message: Message): string => message.tool_name ?? message.tool_call_id ?? "a tool"
 
-const headings = {
+/** @since 0.1.0 @category encoding */
+export const headings = {
   user: "User",
   assistant: "Assistant",
   system: "System",

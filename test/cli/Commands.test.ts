@@ -8,6 +8,7 @@ import * as ConfigShow from "../../src/cli/ConfigShow.ts"
 import * as Parser from "../../src/cli/Parser.ts"
 import * as Schemas from "../../src/cli/Schemas.ts"
 import * as Sessions from "../../src/cli/Sessions.ts"
+import * as SessionsExport from "../../src/cli/SessionsExport.ts"
 import * as Spec from "../../src/cli/Spec.ts"
 import { bench, session } from "./support.ts"
 
@@ -60,7 +61,7 @@ describe("sessions", () => {
       assert.deepEqual([shown.session.id, shown.runs.length, shown.entries.length], ["ses_b", 1, 1])
       const lines = bench({ sessions })
       yield* Effect.provide(
-        Effect.flatMap(valuesOf(Spec.sessionsExport, ["ses_b"]), Sessions.exportSession),
+        Effect.flatMap(valuesOf(Spec.sessionsExport, ["ses_b"]), SessionsExport.execute),
         lines.layer
       )
       assert.deepEqual(
@@ -69,13 +70,13 @@ describe("sessions", () => {
       )
       const markdown = bench({ sessions })
       yield* Effect.provide(
-        Effect.flatMap(valuesOf(Spec.sessionsExport, ["ses_b", "--format", "markdown"]), Sessions.exportSession),
+        Effect.flatMap(valuesOf(Spec.sessionsExport, ["ses_b", "--format", "markdown"]), SessionsExport.execute),
         markdown.layer
       )
       assert.match(markdown.out.join(""), /^# /)
       const md = bench({ sessions })
       yield* Effect.provide(
-        Effect.flatMap(valuesOf(Spec.sessionsExport, ["ses_b", "--format", "md"]), Sessions.exportSession),
+        Effect.flatMap(valuesOf(Spec.sessionsExport, ["ses_b", "--format", "md"]), SessionsExport.execute),
         md.layer
       )
       assert.deepEqual(md.out, markdown.out)

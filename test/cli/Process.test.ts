@@ -90,7 +90,7 @@ describe("answered before anything is loaded", () => {
         ["run", "--modle", "x"],
         /^hanzo-dev: hanzo-dev run has no option "--modle"; did you mean --model\?\n {2}see hanzo-dev run --help\n$/
       ],
-      [["run", "--fork", "x"], /--fork comes with a later version/],
+      [["run", "--record", "x"], /--record comes with a later version/],
       [["acp"], /hanzo-dev acp comes with a later version/],
       [["rnu"], /there is no command "rnu"; did you mean run\?/]
     ]

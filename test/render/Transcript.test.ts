@@ -1,7 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import type { Message } from "../../src/domain/Message.ts"
-import { toJsonl, toMarkdown, toText, type Transcript, type TranscriptEntry } from "../../src/render/Transcript.ts"
+import { jsonlLines } from "../../src/render/Jsonl.ts"
+import { toMarkdown, toText, type Transcript, type TranscriptEntry } from "../../src/render/Transcript.ts"
+
+const toJsonl = (transcript: Transcript): string => [...jsonlLines(transcript)].join("")
 
 const usage = { input_tokens: 1200, output_tokens: 34, cache_read_tokens: 0, cache_write_tokens: 0 }
 const entry = (id: number, turn: number, message: Message, more: Partial<TranscriptEntry> = {}): TranscriptEntry => ({

@@ -38,6 +38,8 @@ export interface Talk {
   readonly session: {
     readonly get: () => string | undefined
     readonly set: (session_id: string | undefined) => void
+    /** The next message takes it from the process that runs it. */
+    readonly take: () => void
   }
   /** The name of the model in use, `provider/model`. */
   readonly model: () => string

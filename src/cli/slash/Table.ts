@@ -73,7 +73,23 @@ export const slashes: Readonly<Record<string, Slash>> = {
     load: async () => (await import("./Git.ts")).stash
   },
   sessions: {
-    help: "list the latest sessions of this project",
+    help: "list the latest sessions of this project, or find some: /sessions [WORDS]",
     load: async () => (await import("./Sessions.ts")).sessions
+  },
+  resume: {
+    help: "go on with another session, chosen from a list: /resume [ID]",
+    load: async () => (await import("./Sessions.ts")).resume
+  },
+  fork: {
+    help: "go on with a copy of this session: /fork [MESSAGE]",
+    load: async () => (await import("./Sessions.ts")).fork
+  },
+  title: {
+    help: "say or set the title of this session: /title [TEXT]",
+    load: async () => (await import("./Sessions.ts")).title
+  },
+  takeover: {
+    help: "take this session from another process, with the next message",
+    load: async () => (await import("./Sessions.ts")).takeover
   }
 }

@@ -25,7 +25,17 @@ export const agent = [
     value: "ID",
     description: "Go on with this session; a unique beginning of its id is enough."
   },
-  { kind: "text", name: "fork", value: "ID", description: "Go on with a copy of a session.", later: true },
+  {
+    kind: "text",
+    name: "fork",
+    value: "ID",
+    description: "Go on with a copy of this session, which stays as it is."
+  },
+  {
+    kind: "flag",
+    name: "takeover",
+    description: "Take the session from another process that runs it, which is asked to stop."
+  },
   {
     kind: "integer",
     name: "max-turns",
@@ -72,20 +82,40 @@ export const agent = [
   { kind: "text", name: "replay", value: "FILE", description: "Replay a recorded run.", later: true }
 ] as const satisfies ReadonlyArray<OptionSpec>
 
+const resume = {
+  kind: "flag",
+  name: "resume",
+  alias: "r",
+  description: "Choose from a list the session to go on with."
+} as const satisfies OptionSpec
+
 /** @since 0.1.0 @category constants */
 export const agentExcludes = [
   ["continue", "session"],
+  ["continue", "fork"],
+  ["session", "fork"],
   ["continue", "no-session"],
-  ["session", "no-session"]
+  ["session", "no-session"],
+  ["fork", "no-session"],
+  ["takeover", "no-session"],
+  ["takeover", "fork"]
+] as const
+
+const conversationExcludes = [
+  ...agentExcludes,
+  ["resume", "continue"],
+  ["resume", "session"],
+  ["resume", "fork"],
+  ["resume", "no-session"]
 ] as const
 
 /** @since 0.1.0 @category constants */
 export const conversation = {
   path: [],
   summary: "A coding agent for the terminal. Without a command: a conversation.",
-  options: agent,
+  options: [...agent, resume],
   args: [],
-  excludes: agentExcludes
+  excludes: conversationExcludes
 } as const satisfies CommandSpec
 
 /** @since 0.1.0 @category constants */
@@ -120,8 +150,8 @@ export const run = {
 export const start = {
   path: ["start"],
   summary: "The conversation where a provider is configured and a terminal is attached, else the demo.",
-  options: agent,
+  options: [...agent, resume],
   args: [],
-  excludes: agentExcludes,
+  excludes: conversationExcludes,
   hidden: true
 } as const satisfies CommandSpec
