@@ -102,7 +102,9 @@ const generated = (desk: Desk, prepared: Prepared): Effect.Effect<Proposal, CliE
     if (message !== null) return { message, source: "model", model_problem: null }
     const why = problem ?? "it gave none"
     yield* desk.show(
-      `${desk.style.yellow("note:")} no message from the model (${line(why, 500)}); this is a plain one\n`
+      `${desk.style.yellow("note:")} no message from the model (${
+        line(why.split("\n")[0] ?? "", 300)
+      }); this is a plain one\n`
     )
     return { message: draft, source: "draft", model_problem: why }
   })

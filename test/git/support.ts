@@ -121,7 +121,13 @@ export const at = (here: Place, cwd: string = here.repo): Layer.Layer<Git> =>
     ))
   )
 
-/** A test in a place of its own, with the service in its working tree. */
+/** A test in a place of its own. */
+export const inPlaceOf = <E>(
+  options: PlaceOptions,
+  body: (here: Place) => Effect.Effect<void, E, Scope.Scope>
+): Effect.Effect<void, E> => Effect.scoped(Effect.flatMap(place(options), body))
+
+/** The same, with the service in its working tree. */
 export const inPlace = <E>(
   options: PlaceOptions,
   body: (here: Place) => Effect.Effect<void, E, Git | Scope.Scope>
