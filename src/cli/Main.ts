@@ -74,6 +74,7 @@ const modules: Readonly<Record<string, () => Promise<Main>>> = {
   "mcp remove": async () => (await import("./commands/Mcp.ts")).remove,
   "mcp enable": async () => (await import("./commands/Mcp.ts")).enable,
   "mcp disable": async () => (await import("./commands/Mcp.ts")).disable,
+  "mcp status": async () => (await import("./commands/Mcp.ts")).status,
   "mcp test": async () => (await import("./commands/Mcp.ts")).test,
   "mcp auth": async () => (await import("./commands/McpAuth.ts")).auth,
   "mcp logs": async () => (await import("./commands/Mcp.ts")).logs,

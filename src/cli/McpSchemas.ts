@@ -43,6 +43,35 @@ export type McpGet = typeof McpGet.Type
 
 const Problem = Schema.NullOr(Schema.Struct({ code: Schema.String, message: Schema.String }))
 
+/**
+ * `mcp status --json`. `collisions`: names that stand for none of their tools (reading 1.8); `ambiguous_server_names`: servers
+ * whose tools have names that can be read in two ways.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const McpStatus = Schema.Struct({
+  v,
+  servers: Schema.Array(Schema.Struct({
+    server: Schema.String,
+    kind: Kind,
+    phase: Schema.String,
+    era: Schema.NullOr(Schema.Literal("modern", "legacy")),
+    version: Schema.NullOr(Schema.String),
+    tools: Schema.Number,
+    required: Schema.Boolean,
+    error: Problem
+  })),
+  collisions: Schema.Array(Schema.Struct({
+    code: Schema.Literal("tool_name_collision"),
+    name: Schema.String,
+    tools: Schema.Array(Schema.Struct({ server: Schema.String, tool: Schema.String }))
+  })),
+  ambiguous_server_names: Schema.Array(Schema.String)
+})
+/** @since 0.1.0 @category models */
+export type McpStatus = typeof McpStatus.Type
+
 /** `mcp test --json`. With `phase` other than `ready` the lists are empty and `error` says why. @since 0.1.0 @category schemas */
 export const McpTest = Schema.Struct({
   v,

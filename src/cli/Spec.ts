@@ -31,7 +31,18 @@ import {
   lspStatus,
   lspSymbols
 } from "./spec/Lsp.ts"
-import { mcpAdd, mcpDisable, mcpEnable, mcpGet, mcpList, mcpLogs, mcpRemove, mcpServe, mcpTest } from "./spec/Mcp.ts"
+import {
+  mcpAdd,
+  mcpDisable,
+  mcpEnable,
+  mcpGet,
+  mcpList,
+  mcpLogs,
+  mcpRemove,
+  mcpServe,
+  mcpStatus,
+  mcpTest
+} from "./spec/Mcp.ts"
 import { mcpAuth } from "./spec/McpAuth.ts"
 import {
   hooksList,
@@ -112,6 +123,7 @@ export {
   mcpLogs,
   mcpRemove,
   mcpServe,
+  mcpStatus,
   mcpTest,
   permissionsAudit,
   permissionsExplain,
@@ -208,6 +220,7 @@ export const commands: ReadonlyArray<CommandSpec> = [
   mcpRemove,
   mcpEnable,
   mcpDisable,
+  mcpStatus,
   mcpTest,
   mcpAuth,
   mcpLogs,

@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as ConfigShow from "../../src/cli/ConfigShow.ts"
 import { GitBranch, GitCommit, GitCommitPushPr, GitDiff, GitStash, GitWorktree } from "../../src/cli/GitSchemas.ts"
-import { McpGet, McpList, McpTest } from "../../src/cli/McpSchemas.ts"
+import { McpGet, McpList, McpStatus, McpTest } from "../../src/cli/McpSchemas.ts"
 import * as Run from "../../src/cli/Run.ts"
 import {
   LspDiagnostics,
@@ -57,6 +57,7 @@ const published: Readonly<Record<string, Published>> = {
   "auth-status": { title: "hanzo-dev auth status --json", schema: Schemas.AuthStatus },
   "mcp-list": { title: "hanzo-dev mcp list --json", schema: McpList },
   "mcp-get": { title: "hanzo-dev mcp get --json", schema: McpGet },
+  "mcp-status": { title: "hanzo-dev mcp status --json", schema: McpStatus },
   "mcp-test": { title: "hanzo-dev mcp test --json", schema: McpTest },
   "lsp-diagnostics": { title: "hanzo-dev lsp diagnostics --json", schema: LspDiagnostics },
   "lsp-locations": { title: "hanzo-dev lsp definition --json, lsp references --json", schema: LspLocations },

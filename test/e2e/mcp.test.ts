@@ -205,6 +205,51 @@ describe("mcp test and logs", () => {
     }))
 })
 
+describe("mcp status", () => {
+  it("1.8 what became of each server, and the names that clash", () =>
+    withHome(async (home) => {
+      assert.include((await run(home, ["mcp", "status"])).stdout, "there are no MCP servers")
+      fs.writeFileSync(
+        settingsFile(home),
+        JSON.stringify({
+          mcp_servers: {
+            "a.b": { command: fake() },
+            "a_b": { command: fake() },
+            __odd: { command: fake() },
+            ends: { command: fake({ exit: 3 }) },
+            off: { command: fake(), disabled: true }
+          }
+        })
+      )
+      const json = await run(home, ["mcp", "status", "--json"])
+      assert.strictEqual(json.code, 1, json.stderr)
+      const status = valid("mcp-status", json.stdout) as {
+        readonly servers: ReadonlyArray<{ readonly server: string; readonly phase: string; readonly tools: number }>
+        readonly collisions: ReadonlyArray<{ readonly name: string; readonly tools: ReadonlyArray<unknown> }>
+        readonly ambiguous_server_names: ReadonlyArray<string>
+      }
+      assert.deepStrictEqual(status.servers.map(({ phase, server }) => [server, phase]), [
+        ["__odd", "ready"],
+        ["a.b", "ready"],
+        ["a_b", "ready"],
+        ["ends", "failed"],
+        ["off", "disabled"]
+      ])
+      assert.deepStrictEqual(status.ambiguous_server_names, ["__odd"])
+      assert.deepStrictEqual(status.collisions.find(({ name }) => name === "mcp__a_b__echo")?.tools, [
+        { server: "a.b", tool: "echo" },
+        { server: "a_b", tool: "echo" }
+      ])
+      const text = await run(home, ["mcp", "status"])
+      assert.include(text.stdout, "KEY missing")
+      assert.include(text.stdout, "tool_name_collision: mcp__a_b__echo")
+      assert.include(text.stdout, "ambiguous_server_name")
+
+      fs.writeFileSync(settingsFile(home), JSON.stringify({ mcp_servers: { one: { command: fake() } } }))
+      assert.strictEqual((await run(home, ["mcp", "status"])).code, 0)
+    }))
+})
+
 describe("runs with servers", () => {
   it("93087 servers that are still connecting when the run is stopped are not left behind", () =>
     withHome(async (home) => {

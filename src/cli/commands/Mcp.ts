@@ -56,22 +56,31 @@ export const logs = command(
     )
 )
 
+/** What connecting needs: a client and the stored logins, for servers over HTTP, too. */
+const connecting = (directory: string | undefined) =>
+  CredentialStore.layer.pipe(
+    Layer.provideMerge(Layer.mergeAll(AtomicFile.layer, Http.layer)),
+    Layer.merge(AppendLog.layer),
+    Layer.provideMerge(sandboxLayer(directory))
+  )
+
 /** @since 0.1.0 @category constructors */
 export const test = command(
   Spec.mcpTest,
   (values) =>
     Effect.flatMap(
       Effect.promise(() => import("../McpTest.ts")),
-      (McpTest) =>
-        Effect.provide(
-          McpTest.execute(values),
-          // with a client and the stored logins, for servers over HTTP
-          CredentialStore.layer.pipe(
-            Layer.provideMerge(Layer.mergeAll(AtomicFile.layer, Http.layer)),
-            Layer.merge(AppendLog.layer),
-            Layer.provideMerge(sandboxLayer(values.directory))
-          )
-        )
+      (McpTest) => Effect.provide(McpTest.execute(values), connecting(values.directory))
+    )
+)
+
+/** @since 0.1.0 @category constructors */
+export const status = command(
+  Spec.mcpStatus,
+  (values) =>
+    Effect.flatMap(
+      Effect.promise(() => import("../McpStatus.ts")),
+      (McpStatus) => Effect.provide(McpStatus.execute(values), connecting(values.directory))
     )
 )
 

@@ -98,6 +98,15 @@ export const mcpDisable = {
 } as const satisfies CommandSpec
 
 /** @since 0.1.0 @category constants */
+export const mcpStatus = {
+  path: ["mcp", "status"],
+  summary:
+    "Connect to all MCP servers, show what became of each and which names clash. Exit code 1 when one is not ready or names clash.",
+  options: [directory, json],
+  args: []
+} as const satisfies CommandSpec
+
+/** @since 0.1.0 @category constants */
 export const mcpTest = {
   path: ["mcp", "test"],
   summary: "Connect to an MCP server and show what it offers. Exit code 1 when that fails.",
