@@ -71,6 +71,38 @@ export const fork = (sql: SqlClient, wanted: Fork, now: number): Effect.Effect<v
 const sessionIds = /^ses_[0-9A-Za-z-]{1,64}$/
 const runIds = /^run_[0-9A-Za-z_-]{1,96}$/
 
+/** A file must not use the numbers up: from here on, or over longer gaps, messages are numbered one by one. */
+const keptNumbers = 1_000_000_000
+const keptGap = 1_000_000
+
+/**
+ * Says before each message which id it has in the file. It gets that id where the record has not come so far yet, else one
+ * at the same distance from the others.
+ */
+const numbering = (sql: SqlClient, entries: ForeignSession["entries"]) =>
+  Effect.gen(function*() {
+    const rows = yield* query<{ readonly seq: number }>(
+      sql,
+      "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'messages'), 0) AS seq"
+    )
+    const top = rows[0]?.seq ?? 0
+    const first = entries[0]?.id ?? 1
+    const last = entries.at(-1)?.id ?? 1
+    if (last > keptNumbers || top > keptNumbers || last - first > keptGap + entries.length * 100) {
+      return () => Effect.void
+    }
+    if (entries.length > 0) {
+      yield* query(
+        sql,
+        `INSERT INTO sqlite_sequence (name, seq) SELECT 'messages', 0
+          WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'messages')`
+      )
+    }
+    const offset = first > top ? 0 : top - first + 1
+    return (id: number): Effect.Effect<void, SqlError> =>
+      Effect.asVoid(query(sql, "UPDATE sqlite_sequence SET seq = MAX(seq, ?) WHERE name = 'messages'", [id + offset - 1]))
+  })
+
 /**
  * A session from a file, as it was, under its own id where that is free. Ids are never taken over what stands here
  * already; nothing in it counts as running; it belongs to the given workspace. Gives its id.
@@ -127,7 +159,9 @@ export const adopt = (
     )
     const hidden = new Map<number, number>()
     const ids = new Map<number, number>()
+    const next = yield* numbering(sql, entries)
     for (const { id: old, hidden: from, timestamp, withdrawn, ...entry } of entries) {
+      yield* next(old)
       yield* EntryRecords.append(sql, id, [{ ...entry, run_id: runOf(entry.run_id) }], timestamp)
       if (withdrawn) yield* EntryRecords.withdrawRows(sql, id, [entry.key])
       const stored = yield* query<{ readonly id: number }>(
