@@ -40,6 +40,15 @@ export const words = (text: string): ReadonlyArray<string> => {
   return found
 }
 
+/** `missing`: what has to be given and was not, beside what was. @since 0.1.0 @category models */
+export type PromptArguments =
+  | { readonly ok: { readonly [name: string]: string } }
+  | {
+    readonly why: string
+    readonly missing?: ReadonlyArray<string>
+    readonly given?: { readonly [name: string]: string }
+  }
+
 /**
  * The arguments of a prompt: `name=value` for those it has, the others in their order; what is left over belongs to the
  * last one.
@@ -50,7 +59,7 @@ export const words = (text: string): ReadonlyArray<string> => {
 export const promptArguments = (
   prompt: Pick<McpPrompt, "arguments">,
   rest: string
-): { readonly ok: { readonly [name: string]: string } } | { readonly why: string } => {
+): PromptArguments => {
   const given = new Map<string, string>()
   const names = prompt.arguments.map(({ name }) => name)
   const loose: Array<string> = []
@@ -72,7 +81,11 @@ export const promptArguments = (
   }
   const missing = prompt.arguments.filter(({ name, required }) => required && !given.has(name)).map(({ name }) => name)
   return missing.length > 0
-    ? { why: `it needs ${missing.join(" and ")}; write ${missing.map((name) => `${name}=...`).join(" ")}` }
+    ? {
+      why: `it needs ${missing.join(" and ")}; write ${missing.map((name) => `${name}=...`).join(" ")}`,
+      missing,
+      given: Object.fromEntries(given)
+    }
     : { ok: Object.fromEntries(given) }
 }
 

@@ -12,6 +12,7 @@ import type { McpRun, McpToolCall } from "./Asking.ts"
 import type { McpCollision, McpPromptDefinition, McpTable, McpToolDefinition } from "./Catalogue.ts"
 import type {
   McpCallResult,
+  McpCompletion,
   McpConnection,
   McpPromptResult,
   McpResource,
@@ -84,6 +85,12 @@ export interface McpService {
     prompt: McpPromptDefinition,
     args: { readonly [name: string]: string }
   ) => Effect.Effect<McpPromptResult, McpError>
+  /** What the server suggests for an argument of a prompt that begins like this; `given`: what the others are. */
+  readonly complete: (
+    prompt: McpPromptDefinition,
+    argument: { readonly name: string; readonly value: string },
+    given: { readonly [name: string]: string }
+  ) => Effect.Effect<McpCompletion, McpError>
   /** Names of the servers that can be used now or after a reconnection. */
   readonly servers: () => ReadonlyArray<string>
   /** It is connected and has resources. */

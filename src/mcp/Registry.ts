@@ -247,6 +247,15 @@ export const make = (first: McpWorld): Effect.Effect<McpService, never, Scope.Sc
           serverOf(server),
           (owner) => Effect.flatMap(owner.connection, (connection) => connection.getPrompt(raw_name, args))
         ),
+      complete: ({ raw_name, server }, argument, given) =>
+        Effect.flatMap(
+          serverOf(server),
+          (owner) =>
+            Effect.flatMap(
+              owner.connection,
+              (connection) => connection.complete({ ref: { type: "prompt", name: raw_name }, argument, context: given })
+            )
+        ),
       servers: () => sorted().map(({ name }) => name),
       offersResources: (name) => fleet.get(name)?.current()?.capabilities["resources"] !== undefined,
       restart: (name) => {

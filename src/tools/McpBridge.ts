@@ -4,6 +4,7 @@
  *
  * @since 0.1.0
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { line } from "../codec/TerminalText.ts"
 import type { Message, Part } from "../domain/Message.ts"
@@ -11,7 +12,7 @@ import { text as textPart, textOf } from "../domain/MessageParts.ts"
 import { success } from "../domain/ToolExecutor.ts"
 import type { ToolResult } from "../domain/Tool.ts"
 import * as Arguments from "../mcp/Arguments.ts"
-import type { McpToolDefinition } from "../mcp/Catalogue.ts"
+import type { McpPromptDefinition, McpToolDefinition } from "../mcp/Catalogue.ts"
 import { collisionText } from "../mcp/Catalogue.ts"
 import * as Contents from "../mcp/Contents.ts"
 import type { McpService } from "../mcp/Mcp.ts"
@@ -32,6 +33,10 @@ import { type NativeTool, ToolFailure, type ToolRun } from "./Tool.ts"
  * @category constants
  */
 export const listing = { tools: 40, characters: 48_000 } as const
+
+/** Values that are named for an argument that is missing, and how long the server has to name them. */
+const maxSuggestions = 20
+const suggestionLimit = Duration.seconds(3)
 
 /** Of the instructions of one server, in characters. */
 const maxInstructions = 2_000
@@ -192,6 +197,24 @@ export const make = (mcp: McpService, files: OutputFilesService): Bridge => {
       }
     })
 
+  /** What the server would take for an argument, in words; nothing where it suggests nothing. */
+  const suggested = (
+    prompt: McpPromptDefinition,
+    argument: string,
+    given: { readonly [name: string]: string }
+  ): Effect.Effect<string> =>
+    mcp.complete(prompt, { name: argument, value: "" }, given).pipe(
+      Effect.timeout(suggestionLimit),
+      Effect.map(({ has_more, values }) =>
+        values.length === 0
+          ? ""
+          : `; ${argument} may be ${values.slice(0, maxSuggestions).map((value) => line(value, 80)).join(", ")}${
+            has_more || values.length > maxSuggestions ? ", ..." : ""
+          }`
+      ),
+      Effect.orElseSucceed(() => "")
+    )
+
   /** A prompt of a server in place of its command. */
   const asCommand = ({ name, rest }: Arguments.PromptCommand): Effect.Effect<Expansion> =>
     Effect.gen(function*() {
@@ -212,7 +235,14 @@ export const make = (mcp: McpService, files: OutputFilesService): Bridge => {
         }
       }
       const args = Arguments.promptArguments(found.prompt, rest)
-      if ("why" in args) return { refusal: `/${name}: ${args.why}` }
+      if ("why" in args) {
+        const suggestions = yield* Effect.forEach(
+          args.missing ?? [],
+          (argument) => suggested(found, argument, args.given ?? {}),
+          { concurrency: 4 }
+        )
+        return { refusal: `/${name}: ${args.why}${suggestions.join("")}` }
+      }
       const got = yield* Effect.either(mcp.prompt(found, args.ok))
       if (got._tag === "Left") return { refusal: got.left.message }
       const content = Contents.ofPrompt(got.right)

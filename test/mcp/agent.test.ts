@@ -177,6 +177,8 @@ describe("server-everything", () => {
           for (
             const [prompt, complaint] of [
               ["/mcp__every__args-prompt", "it needs city"],
+              ["/mcp__every__completable-prompt", "department may be Engineering, Sales, Marketing, Support"],
+              ["/mcp__every__completable-prompt department=Sales", "it needs name; write name=...; name may be David"],
               ["/mcp__every__arg-prompt", "did you mean /mcp__every__args-prompt"],
               ["/mcp__every__simple-prompt more", "it takes no arguments"]
             ] as const
