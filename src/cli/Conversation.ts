@@ -164,6 +164,7 @@ export const execute = Effect.fn("Cli.conversation")(function*(
         )
       const outcome = yield* drive(
         {
+          checkpoints: config.config.checkpoints ?? true,
           ...inputOf(values),
           ...(chosen === undefined ? {} : { model: chosen }),
           prompt: more.compact === undefined ? withAttached(prompt) : prompt,

@@ -29,6 +29,8 @@ const modules: Readonly<Record<string, () => Promise<Main>>> = {
   "sessions pin": async () => (await import("./commands/Sessions.ts")).pin,
   "sessions unpin": async () => (await import("./commands/Sessions.ts")).unpin,
   "sessions prune": async () => (await import("./commands/Sessions.ts")).prune,
+  "sessions checkpoints": async () => (await import("./commands/Checkpoints.ts")).checkpoints,
+  "sessions rewind": async () => (await import("./commands/Checkpoints.ts")).rewind,
   "sessions delete": async () => (await import("./commands/Sessions.ts")).remove,
   "usage": async () => (await import("./commands/Usage.ts")).main,
   "git branch": async () => (await import("./commands/Git.ts")).branch,

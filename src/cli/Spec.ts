@@ -10,6 +10,7 @@
 import { conversation, run, start } from "./spec/Agent.ts"
 import { agentAuto, agentCode, agentList, agentPlan, agentRun, agentSolve } from "./spec/AgentTasks.ts"
 import { authLogin, authLogout, authRefresh, authStatus, authToken } from "./spec/Auth.ts"
+import { sessionsCheckpoints, sessionsRewind } from "./spec/Checkpoints.ts"
 import {
   configEdit,
   configGet,
@@ -132,6 +133,7 @@ export {
   sandboxExec,
   sandboxStatus,
   sessionsArchive,
+  sessionsCheckpoints,
   sessionsDelete,
   sessionsExport,
   sessionsFork,
@@ -140,6 +142,7 @@ export {
   sessionsPin,
   sessionsPrune,
   sessionsRename,
+  sessionsRewind,
   sessionsSearch,
   sessionsShow,
   sessionsUnarchive,
@@ -174,6 +177,8 @@ export const commands: ReadonlyArray<CommandSpec> = [
   sessionsUnarchive,
   sessionsPin,
   sessionsUnpin,
+  sessionsCheckpoints,
+  sessionsRewind,
   sessionsPrune,
   sessionsDelete,
   usage,

@@ -7,6 +7,7 @@
  *
  * @since 0.1.0
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
@@ -168,5 +169,7 @@ export const latin1Of = (bytes: Uint8Array): string =>
 /** A text of one character a byte as its bytes. @since 0.1.0 @category encoding */
 export const octetsOf = (text: string): Uint8Array => Buffer.from(text, "latin1")
 
+const live = Clock.make()
+
 /** Milliseconds since the epoch by the clock that stamps files, which no test moves. @since 0.1.0 @category combinators */
-export const fileClock = (): number => Date.now()
+export const fileClock = (): number => live.unsafeCurrentTimeMillis()

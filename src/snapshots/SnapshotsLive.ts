@@ -358,7 +358,8 @@ export const make = (
         const target = yield* listing(git, snapshot_id, refOf(snapshot_id))
         const all = yield* listed(session_id)
         const later = all.filter(({ id }) => id > snapshot_id)
-        const before = all.at(-1)
+        // a look at the present changes nothing: it may have been somebody else's that it saw
+        const before = all.findLast(({ kind }) => kind !== "present")
         const kept = yield* manifests(git, later.map(({ id }) => ({ id, ref: refOf(id) })))
 
         const touched = new Set(kept.flatMap((manifest) => manifest.touched))

@@ -23,6 +23,7 @@ import {
 } from "../../src/cli/LspSchemas.ts"
 import { AgentList } from "../../src/cli/AgentSchemas.ts"
 import { UsageDocument } from "../../src/cli/UsageSchemas.ts"
+import { SessionsCheckpoints, SessionsRewind } from "../../src/cli/CheckpointSchemas.ts"
 import * as Schemas from "../../src/cli/Schemas.ts"
 import { merge } from "../../src/config/Merge.ts"
 import * as Tiers from "../../src/config/Tiers.ts"
@@ -44,6 +45,8 @@ const published: Readonly<Record<string, Published>> = {
   "run-result": { title: "The object of hanzo-dev run --output-format json", schema: Schemas.RunResult },
   "sessions-list": { title: "hanzo-dev sessions list --json", schema: Schemas.SessionsList },
   "sessions-show": { title: "hanzo-dev sessions show --json", schema: Schemas.SessionShow },
+  "sessions-checkpoints": { title: "hanzo-dev sessions checkpoints --json", schema: SessionsCheckpoints },
+  "sessions-rewind": { title: "hanzo-dev sessions rewind --json", schema: SessionsRewind },
   "config-show": { title: "hanzo-dev config show --json", schema: Schemas.ConfigShow },
   "config-get": { title: "hanzo-dev config get --json", schema: Schemas.ConfigGet },
   "config-validate": { title: "hanzo-dev config validate --json", schema: Schemas.ConfigValidate },

@@ -71,7 +71,7 @@ describe("the schema (protocols 13)", () => {
       assert.deepStrictEqual(
         yield* sql`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`
           .values,
-        [["attempts"], ["message_details"], ["messages"], ["pins"], ["runs"], ["sessions"], ["spending"]]
+        [["attempts"], ["message_details"], ["messages"], ["pins"], ["rewinds"], ["runs"], ["sessions"], ["spending"]]
       )
     }))
 

@@ -32,6 +32,18 @@ export const slashes: Readonly<Record<string, Slash>> = {
     lines: true,
     load: async () => (await import("./Agents.ts")).agent
   },
+  undo: {
+    help: "take your last message back, with what it has changed",
+    load: async () => (await import("./Rewind.ts")).undo
+  },
+  redo: {
+    help: "bring back what /undo or /rewind took",
+    load: async () => (await import("./Rewind.ts")).redo
+  },
+  rewind: {
+    help: "go back to before one of your messages: /rewind [NUMBER] [both|conversation|files]",
+    load: async () => (await import("./Rewind.ts")).rewind
+  },
   compact: {
     help: "replace what came before by a summary: /compact [FOCUS]",
     load: async () => (await import("./Compact.ts")).compact

@@ -74,6 +74,12 @@ export const agent = [
   { kind: "flag", name: "no-session", description: "Keep no record of the session." },
   {
     kind: "flag",
+    name: "checkpoints",
+    description: "Keep the files as they were before each message changes them (default in the conversation)."
+  },
+  { kind: "flag", name: "no-checkpoints", description: "Keep no files." },
+  {
+    kind: "flag",
     name: "trust-workspace",
     description: "Trust what this project's settings bring, for this run only."
   },
@@ -91,6 +97,7 @@ const resume = {
 
 /** @since 0.1.0 @category constants */
 export const agentExcludes = [
+  ["checkpoints", "no-checkpoints"],
   ["continue", "session"],
   ["continue", "fork"],
   ["session", "fork"],
