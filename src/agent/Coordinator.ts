@@ -410,7 +410,9 @@ export const make = Effect.gen(function*() {
           let prompt = input.prompt
           if (input.command !== undefined) {
             const made = yield* context.expand(prompt)
-            if ("refusal" in made) return refused(made.refusal)
+            if ("refusal" in made) {
+              return { ...refused(made.refusal), ...(refusedUnasked ? { exit_code: ExitCode.no_prompter } : {}) }
+            }
             prompt = made.content
             pending = "literal"
           }
@@ -420,7 +422,10 @@ export const make = Effect.gen(function*() {
           )
         }
         const denied = yield* Loop.appendUser(context, state, input.prompt)
-        if (denied !== null) return denied
+        if (denied !== null) {
+          // an insert that nobody could be asked about
+          return denied._tag === "Failed" && refusedUnasked ? { ...denied, exit_code: ExitCode.no_prompter } : denied
+        }
         const titled = input.session_id === undefined && child === undefined && config.config.session_titles === "model"
           ? yield* (yield* Effect.promise(() => import("./Titling.ts"))).begin(context, state)
           : null

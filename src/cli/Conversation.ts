@@ -12,6 +12,7 @@ import type { ConfigService } from "../config/Config.ts"
 import type { AgentEvent } from "../domain/AgentEvent.ts"
 import { ExitCode } from "../domain/Failure.ts"
 import { Workspace } from "../domain/Workspace.ts"
+import type { Invocation } from "../instructions/Catalogue.ts"
 import { Environment } from "../platform/Environment.ts"
 import { Terminal } from "../platform/Terminal.ts"
 import { Models } from "../provider/Models.ts"
@@ -56,6 +57,13 @@ export const commandHelp: Readonly<Record<string, string>> = {
 }
 
 const names = Object.keys(commandHelp)
+
+const helpWidth = Math.max(10, ...names.map((one) => one.length + 2))
+
+/** What commands of the user's own cannot be called. */
+const taken: ReadonlySet<string> = new Set([...names, "quit"])
+
+const customCommands = Effect.promise(() => import("./CustomCommands.ts"))
 
 /**
  * A line that begins with a slash and a word is a command; a path (`/etc/hosts is wrong`), a lone slash or several lines
@@ -147,6 +155,15 @@ export const execute = Effect.fn("Cli.conversation")(function*(
       : [...texts.map((text) => ({ type: "text" as const, text })), ...prompt]
   }
 
+  /** What is attached goes in front of what a command comes to. */
+  const commandWithAttached = (command: Invocation): Invocation => {
+    const texts = attached.splice(0)
+    return texts.length === 0 ? command : {
+      ...command,
+      pieces: [{ kind: "text", text: `${texts.join("\n\n")}\n\n` }, ...command.pieces]
+    }
+  }
+
   const turn = (prompt: RunInput["prompt"], more: Partial<RunInput> = {}) =>
     Effect.gen(function*() {
       const view = View.make({ style, columns: yield* terminal.columns, answer: true, progress: true })
@@ -164,13 +181,13 @@ export const execute = Effect.fn("Cli.conversation")(function*(
         )
       const outcome = yield* drive(
         {
-          checkpoints: config.config.checkpoints ?? true,
           ...inputOf(values),
           ...(chosen === undefined ? {} : { model: chosen }),
-          prompt: more.compact === undefined ? withAttached(prompt) : prompt,
+          prompt: more.compact === undefined && more.command === undefined ? withAttached(prompt) : prompt,
           ...(session_id === undefined ? {} : { session_id }),
           ...(takeover ? { takeover } : {}),
           ...more,
+          ...(more.command === undefined ? {} : { command: commandWithAttached(more.command) })
         },
         (events) => Effect.forEach(events, show, { discard: true }),
         interrupts
@@ -217,9 +234,8 @@ export const execute = Effect.fn("Cli.conversation")(function*(
       switch (name) {
         case "help":
           return yield* say(
-            names.map((each) =>
-              `  /${each.padEnd(Math.max(10, ...names.map((one) => one.length + 2)))}${commandHelp[each] ?? ""}\n`
-            ).join("") +
+            names.map((each) => `  /${each.padEnd(helpWidth)}${commandHelp[each] ?? ""}\n`).join("") +
+              (yield* (yield* customCommands).helpText(taken, helpWidth, style)) +
               style.dim("  a line that ends with \\ goes on in the next; a pasted text is one message\n")
           )
         case "new":
@@ -263,6 +279,18 @@ export const execute = Effect.fn("Cli.conversation")(function*(
       }
     })
 
+  /** A command or skill of the user's own that was called; false = there is none of this name. */
+  const custom = (text: string) =>
+    Effect.gen(function*() {
+      const called = yield* (yield* customCommands).called(text, values)
+      if (called === null) return false
+      if ("refusal" in called) yield* talk.fail(called.refusal)
+      else yield* turn(text.trim(), called.input)
+      return true
+    })
+
+  const complete = (text: string) => Effect.flatMap(customCommands, ({ completions }) => completions(text, taken))
+
   let warned = false
   while (true) {
     const changed = yield* config.changed
@@ -270,7 +298,7 @@ export const execute = Effect.fn("Cli.conversation")(function*(
       announced = changed
       yield* say(style.dim("the settings have changed on disk; /reload applies them\n"))
     }
-    const input = yield* terminal.readLine("> ")
+    const input = yield* terminal.readLine("> ", { complete })
     if (input.type === "end") {
       yield* say("\n")
       return ExitCode.done
@@ -283,6 +311,8 @@ export const execute = Effect.fn("Cli.conversation")(function*(
     }
     warned = false
     const typed = typedOf(input.text)
+    const slashed = typed.kind === "unknown" || (typed.kind === "prompt" && /^\s*\/[\p{L}\p{N}]/u.test(typed.text))
+    if (slashed && (yield* custom(input.text))) continue
     if (typed.kind === "prompt") yield* turn(typed.text)
     else if (typed.kind === "command") {
       if (isOwn(typed.name)) yield* own(typed.name, typed.argument)
@@ -292,9 +322,10 @@ export const execute = Effect.fn("Cli.conversation")(function*(
       }
       if (reload !== undefined) return reload
     } else if (typed.kind === "unknown") {
+      const near = typed.near ?? (yield* (yield* customCommands).near(typed.name, taken))
       yield* terminal.err(
         `there is no command /${line(typed.name, 40)}${
-          typed.near === undefined ? "" : `; did you mean /${typed.near}?`
+          near === undefined ? "" : `; did you mean /${line(near, 80)}?`
         } /help lists them\n`
       )
     }

@@ -39,6 +39,7 @@ const modules: Readonly<Record<string, () => Promise<Main>>> = {
   "git worktree": async () => (await import("./commands/Git.ts")).worktree,
   "git diff": async () => (await import("./commands/Git.ts")).diff,
   "git stash": async () => (await import("./commands/Git.ts")).stash,
+  "agent prompt": async () => (await import("./commands/AgentPrompt.ts")).main,
   "doctor": async () => (await import("./commands/Doctor.ts")).main,
   "demo": async () => (await import("./commands/Demo.ts")).main,
   "start": async () => (await import("./commands/Start.ts")).main,

@@ -38,6 +38,31 @@ const noPrompt = usage(
   "give it as an argument (hanzo-dev run \"...\") or on stdin (... | hanzo-dev run)"
 )
 
+/** What stdin says beside an argument; it may say nothing. */
+const beside: Effect.Effect<string, CliExit, Terminal> = Effect.gen(function*() {
+  const terminal = yield* Terminal
+  if (terminal.stdin_kind === "terminal") return ""
+  const patience = terminal.stdin_kind === "file" ? undefined : patienceMs[terminal.stdin_kind]
+  const stdin = yield* Effect.mapError(
+    terminal.readAll({
+      max_bytes: maxStdinBytes,
+      ...(patience === undefined ? {} : {
+        first_byte_ms: patience,
+        quiet: {
+          after_ms: quietMs,
+          tell: terminal.err("reading stdin; close it or use < /dev/null to go on without\n")
+        }
+      })
+    }),
+    stdinExit
+  )
+  if (Option.isSome(stdin)) return stdin.value
+  yield* terminal.err(
+    `note: stdin said nothing for ${(patience ?? 0) / 1000} s and is left out; < /dev/null avoids the wait\n`
+  )
+  return ""
+})
+
 /** The one prompt of `--input-format text`; an empty one is a mistake, `missing` (exit code 2). @since 0.1.0 @category constructors */
 export const fromText = (
   argument: string | undefined,
@@ -53,29 +78,12 @@ export const fromText = (
       return text.trim() === "" ? yield* missing : text
     }
     if (own.trim() === "") return yield* missing
-    if (terminal.stdin_kind === "terminal") return own
-    const patience = terminal.stdin_kind === "file" ? undefined : patienceMs[terminal.stdin_kind]
-    const stdin = yield* Effect.mapError(
-      terminal.readAll({
-        max_bytes: maxStdinBytes,
-        ...(patience === undefined ? {} : {
-          first_byte_ms: patience,
-          quiet: {
-            after_ms: quietMs,
-            tell: terminal.err("reading stdin; close it or use < /dev/null to go on without\n")
-          }
-        })
-      }),
-      stdinExit
-    )
-    if (Option.isNone(stdin)) {
-      yield* terminal.err(
-        `note: stdin said nothing for ${(patience ?? 0) / 1000} s and is left out; < /dev/null avoids the wait\n`
-      )
-      return own
-    }
-    return combine(own, stdin.value)
+    return combine(own, yield* beside)
   })
+
+/** Arguments of a command of the user's own: there may be none, and stdin follows them. @since 0.1.0 @category constructors */
+export const argumentsFrom = (argument: string | undefined): Effect.Effect<string, CliExit, Terminal> =>
+  argument === "-" ? fromText(argument) : Effect.map(beside, (stdin) => combine(argument ?? "", stdin))
 
 /** The Schemas of all documents are loaded when the first line is read, not at every start. */
 const lineDecoder = Effect.map(

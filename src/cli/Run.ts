@@ -13,6 +13,7 @@ import type { AgentEvent, TerminalEvent } from "../domain/AgentEvent.ts"
 import type { AgentError } from "../domain/Failure.ts"
 import { ExitCode } from "../domain/Failure.ts"
 import type { Part } from "../domain/Message.ts"
+import { textOf } from "../domain/MessageParts.ts"
 import { empty } from "../domain/Usage.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import { Environment } from "../platform/Environment.ts"
@@ -29,7 +30,7 @@ import { warnUntrusted } from "./TrustQuestion.ts"
 import * as View from "./View.ts"
 
 /** @since 0.1.0 @category models */
-export type RunValues = Spec.Values<typeof Spec.run>
+export type RunValues = Omit<Spec.Values<typeof Spec.run>, "command">
 
 /** The values that every command that runs the agent has; only a conversation lets the person choose. @since 0.1.0 @category models */
 export type AgentValues = Omit<Spec.Values<typeof Spec.conversation>, "resume"> & { readonly resume?: boolean }
@@ -99,7 +100,6 @@ export const inputOf = (values: AgentValues): Omit<RunInput, "prompt" | "session
   ...(values["permission-mode"] === undefined ? {} : { permission_mode: values["permission-mode"] }),
   ...(values["max-turns"] === undefined ? {} : { max_turns: values["max-turns"] }),
   ...(values["max-cost"] === undefined ? {} : { max_cost_usd: values["max-cost"] }),
-  ...(values.checkpoints || values["no-checkpoints"] ? { checkpoints: values.checkpoints } : {}),
   ...(values["system-prompt-append"] === undefined ? {} : { system_prompt_append: values["system-prompt-append"] })
 })
 
@@ -145,14 +145,20 @@ export const eventLines = (events: Iterable<AgentEvent>): string => {
 }
 
 /**
- * `special` is what the caller adds to what the options say of every run, and what it says when there is no prompt.
+ * `special` is what the caller adds to what the options say of every run, what it says when there is no prompt, and which
+ * command of the user's own the prompts are for.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const execute = Effect.fnUntraced(function*(
   values: RunValues,
-  special: { readonly input?: Partial<RunInput>; readonly missing?: CliExit } = {}
+  special: {
+    readonly input?: Partial<RunInput>
+    readonly missing?: CliExit
+    /** The prompts are arguments of this command of the user's own. */
+    readonly command?: string
+  } = {}
 ) {
   const terminal = yield* Terminal
   const environment = yield* Environment
@@ -164,7 +170,11 @@ export const execute = Effect.fnUntraced(function*(
   // read before the session is looked up: a mistake in the prompt is told before anything is touched
   const prompts: Stream.Stream<string | ReadonlyArray<Part>, CliExit, Terminal> = streaming
     ? Prompt.fromLines(values.args[0])
-    : Stream.make(yield* Prompt.fromText(values.args[0], special.missing))
+    : Stream.make(
+      yield* special.command === undefined
+        ? Prompt.fromText(values.args[0], special.missing)
+        : Prompt.argumentsFrom(values.args[0])
+    )
   yield* modelOf(values)
   let session_id = yield* sessionOf(values)
   let takeover = values.takeover
@@ -173,8 +183,21 @@ export const execute = Effect.fnUntraced(function*(
   let exit_code: number = ExitCode.done
   let last: RunResult | undefined
 
-  const one = (prompt: string | ReadonlyArray<Part>) =>
+  /** The prompt, or the call of the command with it as arguments. */
+  const promptOf = (given: string | ReadonlyArray<Part>) =>
     Effect.gen(function*() {
+      const { command } = special
+      if (command === undefined) return { prompt: given, input: {} }
+      const { called, listed } = yield* Effect.promise(() => import("./CustomCommands.ts"))
+      const prompt = `/${command} ${typeof given === "string" ? given : textOf({ role: "user", content: given })}`
+      const found = yield* called(prompt, values)
+      if (found === null) return yield* usage(`there is no command ${JSON.stringify(command)}`, yield* listed)
+      return "refusal" in found ? yield* usage(found.refusal) : { prompt, input: found.input }
+    })
+
+  const one = (given: string | ReadonlyArray<Part>) =>
+    Effect.gen(function*() {
+      const { input, prompt } = yield* promptOf(given)
       const view = View.make({ style, columns, answer: live, progress: environment.stderr_is_tty })
       const show = (events: Chunk.Chunk<AgentEvent>) => {
         const pieces = Chunk.toReadonlyArray(events).flatMap(view.push)
@@ -191,6 +214,7 @@ export const execute = Effect.fnUntraced(function*(
         {
           ...inputOf(values),
           ...special.input,
+          ...input,
           prompt,
           ...(session_id === undefined ? {} : { session_id }),
           ...(takeover ? { takeover } : {})

@@ -9,6 +9,7 @@
 
 import { conversation, run, start } from "./spec/Agent.ts"
 import { agentAuto, agentCode, agentList, agentPlan, agentRun, agentSolve } from "./spec/AgentTasks.ts"
+import { agentPrompt } from "./spec/AgentPrompt.ts"
 import { authLogin, authLogout, authRefresh, authStatus, authToken } from "./spec/Auth.ts"
 import { sessionsCheckpoints, sessionsRewind } from "./spec/Checkpoints.ts"
 import {
@@ -80,6 +81,7 @@ export {
   agentCode,
   agentList,
   agentPlan,
+  agentPrompt,
   agentRun,
   agentSolve,
   authLogin,
@@ -166,6 +168,7 @@ export const commands: ReadonlyArray<CommandSpec> = [
   agentAuto,
   agentRun,
   agentList,
+  agentPrompt,
   sessionsList,
   sessionsShow,
   sessionsSearch,

@@ -25,6 +25,7 @@ export const toolNames: ReadonlyArray<string> = [
   "fetch",
   "task",
   "todo",
+  "skill",
   "mcp_search",
   "mcp_resources",
   "mcp_read",

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Runtime from "effect/Runtime"
 import * as Stream from "effect/Stream"
 import { fstatSync, statSync } from "node:fs"
 import type * as Readline from "node:readline"
@@ -66,13 +67,14 @@ export interface TerminalService {
 
 /**
  * `fresh`: what was typed before the question stood there is no answer to it. Such lines go to the history, where they can
- * be called up again.
+ * be called up again. `complete` is asked, with Tab, what a line that begins with a slash may go on to.
  *
  * @since 0.1.0
  * @category models
  */
 export interface LineOptions {
   readonly fresh?: boolean
+  readonly complete?: (text: string) => Effect.Effect<ReadonlyArray<string>>
 }
 
 /** What a test terminal reads, and where it writes to. @since 0.1.0 @category models */
@@ -201,21 +203,42 @@ const ask = (prompt: string, options: LineOptions = {}): Effect.Effect<Line> =>
       ? Effect.succeed<Line>({ type: "end" })
       // Loaded at the first question: a run that asks nobody does without it.
       : Effect.flatMap(
-        Effect.promise(() => import("node:readline")),
-        (readline) => askWith(readline, prompt, options.fresh === true)
+        Effect.zip(Effect.promise(() => import("node:readline")), Effect.runtime<never>()),
+        ([readline, runtime]) => askWith(readline, prompt, options.fresh === true, completerOf(runtime, options.complete))
       )
   )
+
+/** A tab elsewhere is a tab. */
+const completerOf = (
+  runtime: Runtime.Runtime<never>,
+  complete: LineOptions["complete"]
+): Readline.AsyncCompleter | undefined =>
+  complete === undefined ? undefined : (text, done) => {
+    if (!text.startsWith("/")) return done(null, [["\t"], ""])
+    Runtime.runFork(runtime)(
+      Effect.match(Effect.sandbox(complete(text)), {
+        onFailure: () => done(null, [[], text]),
+        onSuccess: (found) => done(null, [[...found], text])
+      })
+    )
+  }
 
 /** Longer than what was typed before takes to arrive, shorter than a person takes to read and answer. */
 const freshMs = 80
 
-const askWith = (readline: typeof Readline, prompt: string, fresh: boolean): Effect.Effect<Line> =>
+const askWith = (
+  readline: typeof Readline,
+  prompt: string,
+  fresh: boolean,
+  completer: Readline.AsyncCompleter | undefined
+): Effect.Effect<Line> =>
   Effect.async((resume) => {
     const { stdin, stdout } = process
     const editor = readline.createInterface({
       input: stdin,
       output: stdout,
       prompt,
+      ...(completer === undefined ? {} : { completer }),
       history: [...history],
       historySize: 500,
       removeHistoryDuplicates: true,

@@ -11,5 +11,6 @@ export const main = direct(Spec.run, (given) =>
     const values = yield* withScenario(given)
     const options = optionsOf(values, [])
     const config = yield* loadSettings(options)
-    return yield* withAgent({ ...options, config }, Run.execute(values))
+    const { command } = values
+    return yield* withAgent({ ...options, config }, Run.execute(values, command === undefined ? {} : { command }))
   }))

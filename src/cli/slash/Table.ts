@@ -48,6 +48,15 @@ export const slashes: Readonly<Record<string, Slash>> = {
     help: "replace what came before by a summary: /compact [FOCUS]",
     load: async () => (await import("./Compact.ts")).compact
   },
+  memory: {
+    help: "show the instruction files, add a note, or edit one: /memory [add TEXT | user TEXT | edit [NUMBER]]",
+    lines: true,
+    load: async () => (await import("./Memory.ts")).memory
+  },
+  skills: {
+    help: "list the skills",
+    load: async () => (await import("./Skills.ts")).skills
+  },
   mcp: {
     help: "show the MCP servers and their prompts: /mcp, /mcp restart SERVER",
     load: async () => (await import("./Mcp.ts")).mcp

@@ -132,6 +132,12 @@ export const run = {
   options: [
     ...agent,
     {
+      kind: "text",
+      name: "command",
+      value: "NAME",
+      description: "The prompt holds the arguments of this command of your own (.hanzo/commands/NAME.md)."
+    },
+    {
       kind: "choice",
       name: "output-format",
       choices: ["text", "json", "stream-json"],
