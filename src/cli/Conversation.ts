@@ -181,6 +181,7 @@ export const execute = Effect.fn("Cli.conversation")(function*(
         )
       const outcome = yield* drive(
         {
+          checkpoints: config.config.checkpoints ?? true,
           ...inputOf(values),
           ...(chosen === undefined ? {} : { model: chosen }),
           prompt: more.compact === undefined && more.command === undefined ? withAttached(prompt) : prompt,

@@ -100,6 +100,7 @@ export const inputOf = (values: AgentValues): Omit<RunInput, "prompt" | "session
   ...(values["permission-mode"] === undefined ? {} : { permission_mode: values["permission-mode"] }),
   ...(values["max-turns"] === undefined ? {} : { max_turns: values["max-turns"] }),
   ...(values["max-cost"] === undefined ? {} : { max_cost_usd: values["max-cost"] }),
+  ...(values.checkpoints || values["no-checkpoints"] ? { checkpoints: values.checkpoints } : {}),
   ...(values["system-prompt-append"] === undefined ? {} : { system_prompt_append: values["system-prompt-append"] })
 })
 

@@ -204,7 +204,8 @@ const ask = (prompt: string, options: LineOptions = {}): Effect.Effect<Line> =>
       // Loaded at the first question: a run that asks nobody does without it.
       : Effect.flatMap(
         Effect.zip(Effect.promise(() => import("node:readline")), Effect.runtime<never>()),
-        ([readline, runtime]) => askWith(readline, prompt, options.fresh === true, completerOf(runtime, options.complete))
+        ([readline, runtime]) =>
+          askWith(readline, prompt, options.fresh === true, completerOf(runtime, options.complete))
       )
   )
 
