@@ -8,6 +8,7 @@ import type * as Schema from "effect/Schema"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { AgentPrompt } from "../../src/cli/AgentPromptSchemas.ts"
 import * as ConfigShow from "../../src/cli/ConfigShow.ts"
 import { GitBranch, GitCommit, GitCommitPushPr, GitDiff, GitStash, GitWorktree } from "../../src/cli/GitSchemas.ts"
 import { McpGet, McpList, McpStatus, McpTest } from "../../src/cli/McpSchemas.ts"
@@ -42,6 +43,7 @@ interface Published {
 const published: Readonly<Record<string, Published>> = {
   "stream-json-event": { title: "One line of hanzo-dev run --output-format stream-json", schema: AgentEvent },
   "stream-json-input": { title: "One line of hanzo-dev run --input-format stream-json", schema: Schemas.InputLine },
+  "agent-prompt": { title: "hanzo-dev agent prompt --json", schema: AgentPrompt },
   "run-result": { title: "The object of hanzo-dev run --output-format json", schema: Schemas.RunResult },
   "sessions-list": { title: "hanzo-dev sessions list --json", schema: Schemas.SessionsList },
   "sessions-show": { title: "hanzo-dev sessions show --json", schema: Schemas.SessionShow },
