@@ -11,17 +11,18 @@ import { line, neutralise } from "../codec/TerminalText.ts"
 import { ExitCode } from "../domain/Failure.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import { severityWords } from "../lsp/Enrichment.ts"
+import { knownServers } from "../lsp/KnownServers.ts"
 import { type FileDiagnostics, Lsp, type Place, type ServerCheck } from "../lsp/Lsp.ts"
 import { LspError } from "../lsp/LspError.ts"
-import type { Diagnostic, Location } from "../lsp/Types.ts"
+import { comparePositions, type Diagnostic, type Location } from "../lsp/Types.ts"
 import { Files } from "../platform/Files.ts"
 import { Terminal } from "../platform/Terminal.ts"
 import { Changes } from "../tools/Changes.ts"
 import { FileState } from "../tools/FileState.ts"
-import { placeIn } from "../tools/lsp/Calls.ts"
+import { nameProblem, placeIn } from "../tools/lsp/Calls.ts"
 import * as Edits from "../tools/lsp/Edits.ts"
 import * as Text from "../tools/lsp/Text.ts"
-import { Paths } from "../tools/Paths.ts"
+import { isInside, Paths } from "../tools/Paths.ts"
 import { CliExit, failed, usage } from "./Exit.ts"
 import type {
   LspDiagnostics,
@@ -107,6 +108,8 @@ const diagnosticText = (one: Diagnostic, name: (path: string) => string): string
   }${about === "" ? "" : ` [${line(about, 100)}]`}`
 }
 
+const byPlace = (a: Diagnostic, b: Diagnostic): number => comparePositions(a.range.start, b.range.start)
+
 const problemOf = (error: LspError) => ({ server: error.server, reason: error.reason, message: error.message })
 
 /** Exit code 1 with an error, else 2 when a server could not answer, else 0. @since 0.1.0 @category combinators */
@@ -116,6 +119,15 @@ export const diagnostics = Effect.fn("Cli.lsp.diagnostics")(function*(
   yield* soundConfig
   const lsp = yield* Lsp
   const terminal = yield* Terminal
+  const { root } = yield* Workspace
+  const nobody = (path: string): LspError =>
+    new LspError({
+      reason: "no_server",
+      server: "",
+      message: isInside(root, path)
+        ? `no language server is known for ${path}`
+        : `${path} is outside the workspace ${root}; language servers look only inside`
+    })
   const paths = [...new Set(yield* Effect.forEach(values.args, fileAt))]
   const timeout = values["timeout-ms"] ?? defaultTimeoutMs
   const found = yield* Effect.forEach(
@@ -124,12 +136,9 @@ export const diagnostics = Effect.fn("Cli.lsp.diagnostics")(function*(
       Effect.map(
         lsp.diagnostics(path, timeout),
         (file) =>
-          file.servers.length > 0 || file.problems.length > 0 ? file : {
-            ...file,
-            problems: [
-              new LspError({ reason: "no_server", server: "", message: `no language server is known for ${path}` })
-            ]
-          }
+          file.servers.length > 0 || file.problems.length > 0
+            ? { ...file, diagnostics: file.diagnostics.toSorted(byPlace) }
+            : { ...file, problems: [nobody(path)] }
       ),
     { concurrency: 4 }
   )
@@ -149,6 +158,13 @@ export const diagnostics = Effect.fn("Cli.lsp.diagnostics")(function*(
     yield* print(all.map((one) => `${diagnosticText(one, name)}\n`).join(""))
     for (const message of new Set(found.flatMap((file) => file.problems.map((problem) => problem.message)))) {
       yield* terminal.err(`${line(message, 2000)}\n`)
+    }
+  }
+  // nothing said is not always nothing found
+  const answered = new Set(found.flatMap((file) => file.servers))
+  if (knownServers.some(({ checker, name }) => checker !== undefined && answered.has(name))) {
+    for (const { note, server } of yield* lsp.doctor) {
+      if (note !== null && answered.has(server)) yield* terminal.err(`${line(note, 2000)}\n`)
     }
   }
   return wrong ? ExitCode.failed : unanswered ? ExitCode.usage : ExitCode.done
@@ -210,6 +226,8 @@ export const symbols = Effect.fn("Cli.lsp.symbols")(function*(values: Spec.Value
 export const rename = Effect.fn("Cli.lsp.rename")(function*(values: Spec.Values<typeof Spec.lspRename>) {
   yield* soundConfig
   const [place = "", new_name = ""] = values.args
+  const wrong = nameProblem(new_name)
+  if (wrong !== null) return yield* usage(wrong)
   const lsp = yield* Lsp
   const edit = yield* within(
     Effect.flatMap(placeOf(place), (at) => Effect.mapError(lsp.rename(at, new_name), exitOf)),
@@ -243,11 +261,11 @@ export const rename = Effect.fn("Cli.lsp.rename")(function*(values: Spec.Values<
 })
 
 const statusRows = (checks: ReadonlyArray<ServerCheck>): string =>
-  columns(checks.map(({ languages, problem, program, server }) => [
+  columns(checks.map(({ languages, note, problem, program, server }) => [
     server,
     languages,
     program === null ? "-" : line(program, 500),
-    problem === null ? "" : line(problem, 1000)
+    line(problem ?? note ?? "", 1000)
   ]))
 
 /** @since 0.1.0 @category combinators */
@@ -258,12 +276,13 @@ export const status = Effect.fn("Cli.lsp.status")(function*(values: Spec.Values<
     yield* printJson(
       {
         v: 1,
-        servers: checks.map(({ install, languages, problem, program, server }) => ({
+        servers: checks.map(({ install, languages, note, problem, program, server }) => ({
           server,
           languages,
           program,
           problem,
-          install: program === null ? install : null
+          install: program === null ? install : null,
+          note
         }))
       } satisfies LspStatus
     )
@@ -284,8 +303,8 @@ export const doctor = Effect.fn("Cli.lsp.doctor")(function*(values: Spec.Values<
   const wanted = (yield* lsp.doctor).filter((check) => check.wanted)
   const servers = yield* Effect.forEach(wanted, (check) =>
     Effect.gen(function*() {
-      const { example, install, languages, problem, program, server } = check
-      const base = { server, languages, program, example, problem, install: program === null ? install : null }
+      const { example, install, languages, note, problem, program, server } = check
+      const base = { server, languages, program, example, problem, install: program === null ? install : null, note }
       if (program === null || example === null) return { ...base, ok: false }
       const found = yield* lsp.diagnostics(example, values["timeout-ms"] ?? defaultTimeoutMs)
       const wrong = found.problems.find((one) => one.server === server)
@@ -303,7 +322,7 @@ export const doctor = Effect.fn("Cli.lsp.doctor")(function*(values: Spec.Values<
           one.server,
           one.languages,
           one.ok
-            ? `answers about ${line(name(one.example ?? ""), 500)}`
+            ? `answers about ${line(name(one.example ?? ""), 500)}${one.note === null ? "" : `; ${one.note}`}`
             : line(one.problem ?? "it does not answer", 1000)
         ]))
     )

@@ -77,7 +77,8 @@ export const LspStatus = Schema.Struct({
     languages: Schema.String,
     program: Schema.NullOr(Schema.String),
     problem: Schema.NullOr(Schema.String),
-    install: Schema.NullOr(Schema.String)
+    install: Schema.NullOr(Schema.String),
+    note: Schema.NullOr(Schema.String)
   }))
 })
 /** @since 0.1.0 @category models */
@@ -94,7 +95,8 @@ export const LspDoctor = Schema.Struct({
     program: Schema.NullOr(Schema.String),
     example: Schema.NullOr(Schema.String),
     problem: Schema.NullOr(Schema.String),
-    install: Schema.NullOr(Schema.String)
+    install: Schema.NullOr(Schema.String),
+    note: Schema.NullOr(Schema.String)
   }))
 })
 /** @since 0.1.0 @category models */

@@ -86,8 +86,8 @@ export const make = ({ clientOf, first_ms, resolving, settle_ms, tell }: Answers
       reason: "not_ready",
       server,
       message: `the language server ${server} has not looked at ${path} within ${
-        Math.round(ms / 100) / 10
-      } s, which does not mean that there are no errors`
+        ms < 1_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`
+      }, which does not mean that there are no errors`
     })
 
   /** A server has its first answer's time once, counted from its start; one that is late again and again has little. */

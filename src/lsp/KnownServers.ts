@@ -35,6 +35,8 @@ export interface KnownServer {
   /** Wants the path of a `tsserver.js` in its initialization options. */
   readonly wants_tsserver?: boolean
   readonly silent_when_clean?: boolean
+  /** A program that it runs itself; without it, it says nothing is wrong with any file. */
+  readonly checker?: { readonly program: string; readonly install: string }
 }
 
 const typescript = [".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"]
@@ -261,6 +263,7 @@ export const knownServers: ReadonlyArray<KnownServer> = [
     root_markers: [],
     command: ["bash-language-server", "start"],
     install: npm("bash-language-server"),
+    checker: { program: "shellcheck", install: "apt-get install shellcheck" },
     language_ids: { ".sh": "shellscript", ".bash": "shellscript" }
   },
   {

@@ -85,6 +85,8 @@ export interface ServerCheck {
   readonly program: string | null
   readonly problem: string | null
   readonly install: string | null
+  /** It runs, and something of it is missing, with the command that brings it. */
+  readonly note: string | null
 }
 
 /**

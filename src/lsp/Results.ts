@@ -62,26 +62,51 @@ const readLocation = (value: unknown): Location | null => {
 export const readLocations = (value: unknown): ReadonlyArray<Location> =>
   (Array.isArray(value) ? value : [value]).flatMap((one) => readLocation(one) ?? [])
 
-const marked = (value: unknown): string => {
-  if (typeof value === "string") return value
-  if (Array.isArray(value)) return value.map(marked).filter((text) => text.trim() !== "").join("\n\n")
-  if (!isJsonObject(value)) return ""
-  const text = own(value, "value")
-  return typeof text === "string" ? text : ""
+const entities: Readonly<Record<string, string>> = { nbsp: " ", lt: "<", gt: ">", amp: "&", quot: "\"" }
+
+/** Escapes and entities of one line that is no code. */
+const plain = (line: string): string =>
+  line.split(/(`+[^`]*`+)/u).map((part, index) =>
+    index % 2 === 1
+      ? part
+      : part.replaceAll(
+        /\\([!-/:-@[-`{-~])|&(nbsp|lt|gt|amp|quot);/gu,
+        (_, escaped, entity) => typeof escaped === "string" ? escaped : entities[String(entity)] ?? ""
+      )
+  ).join("")
+
+/** Fences of Markdown are dropped, their content stays as it is. */
+const flatten = (markdown: string): string => {
+  let fenced = false
+  return markdown.split("\n").flatMap((line) => {
+    if (/^\s*(?:```|~~~)/u.test(line)) {
+      fenced = !fenced
+      return []
+    }
+    return fenced ? [line] : [plain(line)]
+  }).join("\n")
 }
 
-/** Fences of Markdown are dropped, their content stays. */
-const flatten = (markdown: string): string =>
-  markdown.replaceAll("\r\n", "\n").split("\n")
-    .filter((line) => !/^\s*(?:```|~~~)/u.test(line))
-    .join("\n")
-    .replaceAll(/\n{3,}/gu, "\n\n")
-    .trim()
+const maxNested = 10
+
+/** A string is Markdown; with a language it is code; MarkupContent says what it is. */
+const marked = (value: unknown, depth = 0): string => {
+  if (typeof value === "string") return flatten(cut(value, maxHover))
+  if (Array.isArray(value)) {
+    if (depth > maxNested) return ""
+    return value.slice(0, 100).map((one) => marked(one, depth + 1)).filter((text) => text.trim() !== "").join("\n\n")
+  }
+  if (!isJsonObject(value)) return ""
+  const text = own(value, "value")
+  if (typeof text !== "string") return ""
+  return own(value, "kind") === "markdown" ? flatten(cut(text, maxHover)) : cut(text, maxHover)
+}
 
 /** String, MarkedString(s) or MarkupContent as text; null = nothing (reading 8.2). @since 0.1.0 @category decoding */
 export const readHover = (value: unknown): string | null => {
   if (!isJsonObject(value)) return null
-  const text = flatten(cut(marked(own(value, "contents")), maxHover))
+  const text = cut(marked(own(value, "contents")), maxHover).replaceAll(/\r\n?/gu, "\n").replaceAll(/\n{3,}/gu, "\n\n")
+    .trim()
   return text === "" ? null : text
 }
 

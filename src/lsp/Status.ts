@@ -9,6 +9,7 @@ import type { FilesService } from "../platform/Files.ts"
 import { type ServerDefinition, serves } from "./Definitions.ts"
 import type { ServerCheck, ServerStatus } from "./Lsp.ts"
 import { find, onPath, type ProgramServices } from "./Programs.ts"
+import * as Reader from "./Reader.ts"
 import { absent, definitionOf, type Resolved, type Resolving } from "./Resolving.ts"
 
 /** @since 0.1.0 @category encoding */
@@ -53,6 +54,14 @@ export const statusOf = (workspace: string, one: Resolved): ServerStatus => {
   }
 }
 
+/** Files of a kind that are looked at for one that a server can be told. */
+const mostExamples = 20
+
+const lacking = ({ checker, name }: ServerDefinition, env: ReadonlyMap<string, string>): string | null =>
+  checker === undefined || onPath(env, checker.program) !== null
+    ? null
+    : `${name} has no diagnostics without ${checker.program}; to install it: ${checker.install}`
+
 /** @since 0.1.0 @category models */
 export interface DoctorInput {
   readonly files: FilesService
@@ -76,8 +85,16 @@ export const doctor = (
     )
     const checks: Array<ServerCheck> = []
     const served = new Set<string>()
+    const reader = Reader.make(files)
+    /** The first that a server can be told, else the first of all. */
+    const exampleOf = (definition: ServerDefinition): Effect.Effect<string | undefined> =>
+      Effect.gen(function*() {
+        const some = here.filter((file) => serves(definition, file)).slice(0, mostExamples)
+        for (const file of some) if ((yield* reader(`${workspace}/${file}`, null))._tag === "Text") return file
+        return some[0]
+      })
     for (const definition of definitions) {
-      const example = here.find((file) => serves(definition, file))
+      const example = yield* exampleOf(definition)
       const root = example === undefined ? workspace : yield* resolving.rootFor(definition, `${workspace}/${example}`)
       const found = root === null ? null : yield* find(definition, root, programs)
       const program = found?._tag === "Program" ? found.argv[0] : null
@@ -90,7 +107,8 @@ export const doctor = (
         example: example === undefined ? null : `${workspace}/${example}`,
         program: program === null || program.includes("/") ? program : onPath(programs.env, program) ?? program,
         problem: found === null || found._tag === "Program" ? null : absent(definition, found).message,
-        install: definition.install
+        install: definition.install,
+        note: program === null ? null : lacking(definition, programs.env)
       })
     }
     // of a family the first one that is there counts, else the first of all; the others are not missed
@@ -112,7 +130,8 @@ export const doctor = (
         example: null,
         program: null,
         problem: "the settings of this workspace that define it are not trusted",
-        install: null
+        install: null,
+        note: null
       })),
       ...judged
     ]

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import { check } from "../../src/cli/Check.ts"
 import type { CliExit } from "../../src/cli/Exit.ts"
@@ -77,6 +78,13 @@ const inProject = <E>(
 
 const files = { "a.txt": "fine\n\tBAD \u{1F600} BAD\n", "b.txt": "fine\n", "c.other": "x\n" }
 
+const place = (line: number, character: number) => ({ line, character })
+const outOfOrder = [
+  { message: "third", severity: 3, source: "y", code: 7, range: { start: place(1, 0), end: place(1, 0) } },
+  { message: "second", range: { start: place(0, 2), end: place(0, 3) } },
+  { message: "first", severity: 2, source: "x", range: { start: place(0, 0), end: place(0, 3) } }
+]
+
 describe("lsp diagnostics", () => {
   it.live(
     "1 with an error, 0 without; FILE:LINE:COLUMN from 1",
@@ -115,6 +123,83 @@ describe("lsp diagnostics", () => {
           assert.deepStrictEqual(missing, { code: 2, out: "", err: "there is no file nope.txt" })
           assert.include((yield* run(Spec.lspDiagnostics, Lsp.diagnostics, ".")).err, ". is no file")
         })),
+    limit
+  )
+
+  it.live(
+    "many files: an error is 1 whatever else is wrong; each is asked once, sorted by its places",
+    () =>
+      inProject(
+        { ...files, "d.txt": "x\n" },
+        { push_delay: 20, diagnostics: outOfOrder },
+        (run, root) =>
+          Effect.gen(function*() {
+            fs.writeFileSync(`${root}/large.txt`, "x".repeat(2 * 1024 * 1024 + 1))
+            fs.symlinkSync("b.txt", `${root}/link.txt`)
+            const { code, err, out } = yield* run(
+              Spec.lspDiagnostics,
+              Lsp.diagnostics,
+              ...["b.txt", "link.txt", "c.other", "large.txt", "./b.txt"]
+            )
+            assert.strictEqual(code, 1)
+            assert.strictEqual(
+              out,
+              "b.txt:1:1: warning: first [x]\nb.txt:1:3: error: second\nb.txt:2:1: info: third [y 7]\n"
+            )
+            assert.include(err, `${root}/large.txt is larger than 2 MiB, which language servers are not told\n`)
+            assert.include(err, `no language server is known for ${root}/c.other\n`)
+          })
+      ),
+    limit
+  )
+
+  it.live(
+    "what only warns is 0; a file outside, a directory, a pipe, a place: 2 and why",
+    () =>
+      inProject(files, { diagnostics: [{ ...outOfOrder[2], severity: 2 }] }, (run, root) =>
+        Effect.gen(function*() {
+          assert.strictEqual((yield* run(Spec.lspDiagnostics, Lsp.diagnostics, "b.txt")).code, 0)
+          execFileSync("mkfifo", [`${root}/pipe.txt`])
+          fs.symlinkSync("nowhere.txt", `${root}/dangling.txt`)
+          for (
+            const [file, says] of [
+              [process.execPath, `is outside the workspace ${root}; language servers look only inside`],
+              [".", ". is no file"],
+              ["pipe.txt", "pipe.txt is no file"],
+              ["dangling.txt", "there is no file dangling.txt"],
+              ["b.txt:1", "there is no file b.txt:1"]
+            ] as const
+          ) {
+            const ended = yield* run(Spec.lspDiagnostics, Lsp.diagnostics, file)
+            assert.deepStrictEqual([ended.code, ended.out], [2, ""], file)
+            assert.include(ended.err, says)
+          }
+        })),
+    limit
+  )
+
+  it.live(
+    "a server that answers with an error, ends, or has nothing to say in time: 2, one line each",
+    () =>
+      Effect.forEach(
+        [
+          [{ pull: true, push: false, errors: [{ code: 1, message: "no\nlicence" }] }, "with an error: no"],
+          [{ crash_on: "textDocument/didOpen" }, "ended (exit code 7); the last it wrote to stderr: going down"],
+          [{ exit_at_start: 3 }, "ended (exit code 3)"]
+        ] as const,
+        ([options, says]) =>
+          inProject(files, options, (run) =>
+            Effect.gen(function*() {
+              const { code, err, out } = yield* run(Spec.lspDiagnostics, Lsp.diagnostics, "b.txt", "--json")
+              assert.strictEqual(code, 2)
+              assert.strictEqual(err, "")
+              const document = yield* Schema.decodeUnknown(Schema.parseJson(Schemas.LspDiagnostics))(out)
+              assert.isFalse(document.ok)
+              assert.isFalse(document.files[0]?.ready)
+              assert.include(document.files[0]?.problems[0]?.message, says)
+            })),
+        { discard: true }
+      ),
     limit
   )
 
@@ -192,6 +277,11 @@ describe("lsp definition, references, hover, symbols, rename, status, doctor", (
           assert.strictEqual(dry.code, 0)
           assert.include(dry.out, "Would change in 1 file:\nM a.txt (+1 -1)")
           assert.strictEqual(fs.readFileSync(`${root}/a.txt`, "utf8"), files["a.txt"])
+          for (const name of ["", "two words", "a\nb", "\u202eabc"]) {
+            const wrong = yield* run(Spec.lspRename, Lsp.rename, "a.txt:2:2", name)
+            assert.deepStrictEqual([wrong.code, wrong.out], [2, ""])
+            assert.include(wrong.err, "cannot be a name")
+          }
           const real = yield* run(Spec.lspRename, Lsp.rename, "a.txt:2:2", "GOOD", "--json")
           const document = yield* Schema.decodeUnknown(Schema.parseJson(Schemas.LspRename))(real.out)
           assert.deepStrictEqual(document, {
@@ -213,6 +303,7 @@ describe("lsp definition, references, hover, symbols, rename, status, doctor", (
           const { servers } = yield* Schema.decodeUnknown(Schema.parseJson(Schemas.LspStatus))(status.out)
           assert.deepStrictEqual(servers.map(({ server }) => server), ["hostile", "rust-analyzer"])
           assert.strictEqual(servers[1]?.install, "rustup component add rust-analyzer")
+          assert.deepStrictEqual(servers.map(({ note }) => note), [null, null])
           const doctor = yield* run(Spec.lspDoctor, Lsp.doctor)
           assert.strictEqual(doctor.code, 1)
           assert.match(doctor.out, /^ok +hostile .*answers about [ab]\.txt\nFAIL +rust-analyzer .*rustup component add/)

@@ -124,6 +124,17 @@ describe("answers that are nonsense", () => {
     Results.readItem(value)
   })
 
+  it("8.2 hovers: escapes and entities of Markdown, never those of code or plain text", () => {
+    const hover = (contents: unknown) => Results.readHover({ contents })
+    assert.strictEqual(hover("How large\\. a \\*b\\* &lt;T&gt; `x\\.y &lt;`"), "How large. a *b* <T> `x\\.y &lt;`")
+    assert.strictEqual(hover({ kind: "markdown", value: "```c\r\na\\.b\r\n```\r\n\r\n\r\n\r\nc\\_d" }), "a\\.b\n\nc_d")
+    assert.strictEqual(hover({ kind: "plaintext", value: "a\\.b ```" }), "a\\.b ```")
+    assert.strictEqual(hover([{ language: "c", value: "a\\.b" }, "c\\.d", { value: "" }]), "a\\.b\n\nc.d")
+    let deep: unknown = "x"
+    for (let n = 0; n < 50_000; n++) deep = [deep]
+    assert.isNull(hover(deep))
+  })
+
   it("an edit of which a part cannot be read is none", () => {
     const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } }
     assert.isNull(Results.readWorkspaceEdit({ changes: { "file:///a": [{ range, newText: "x" }, { range }] } }))

@@ -244,6 +244,54 @@ it.live(
   limit
 )
 
+const noShellcheck = Servers.missing("shellcheck")
+if (noShellcheck !== null) console.warn(`diagnostics of bash-language-server are not tested: ${noShellcheck}`)
+
+it.live.skipIf(noShellcheck !== null)(
+  "bash-language-server: what shellcheck says, at its place; gone when it is repaired",
+  () => {
+    const text = "#!/bin/bash\n# \u{1F600}\nf() {\n\techo $1\n}\nf \"é\"\n"
+    return withClient({ "run 50%.sh": text }, Servers.real.bash, (client, root) =>
+      Effect.gen(function*() {
+        const file = `${root}/run 50%.sh`
+        const first = yield* messages(client, file)
+        assert.isTrue(first.ready)
+        const place = at(text, "$1")
+        assert.deepStrictEqual(first.said.map((one) => one.slice(0, 2)), [[place.line, place.character]])
+        assert.include(first.said[0]?.[3] ?? "", "Double quote to prevent globbing")
+        Servers.write(root, "run 50%.sh", text.replace("$1", "\"$1\""))
+        assert.deepStrictEqual(yield* messages(client, file), { ready: true, said: [] })
+        Servers.write(root, "run 50%.sh", text)
+        assert.deepStrictEqual(yield* messages(client, file), first)
+      }))
+  },
+  limit
+)
+
+it.live("vscode json: what a schema says, at its place; hover", () => {
+  const text = "{\r\n\t\"\u{1F600}\": \"é\", \"size\": \"large\"\r\n}\r\n"
+  const schema = { properties: { size: { type: "number", description: "How large it is." } } }
+  return withClient({ "my 100% data.json": text }, {
+    ...Servers.real.json,
+    options: {
+      ...Servers.real.json.options,
+      settings: { json: { validate: { enable: true }, schemas: [{ fileMatch: ["*data.json"], schema }] } }
+    }
+  }, (client, root) =>
+    Effect.gen(function*() {
+      const file = `${root}/my 100% data.json`
+      const first = yield* messages(client, file)
+      assert.isTrue(first.ready)
+      const place = at(text, "\"large\"")
+      assert.deepStrictEqual(first.said.map((one) => one.slice(0, 2)), [[place.line, place.character]])
+      assert.include(first.said[0]?.[3] ?? "", "number")
+      const key = at(text, "size")
+      assert.include((yield* client.hover(uriOf(file), key.line, key.character)) ?? "", "How large it is.")
+      Servers.write(root, "my 100% data.json", text.replace("\"large\"", "3"))
+      assert.deepStrictEqual(yield* messages(client, file), { ready: true, said: [] })
+    }))
+}, limit)
+
 it.live("vscode json: what is no JSON, at its place; symbols", () => {
   const text = "{\r\n\t\"\u{1F600}\": 1, \"a\": tru,\r\n\t\"b\": [1, 2]\r\n}\r\n"
   return withClient({ "my data.json": text }, Servers.real.json, (client, root) =>
@@ -281,5 +329,14 @@ it.live("vscode css: a property nobody knows; definition, references, hover", ()
       assert.strictEqual(references.length, 3)
       const colour = at(text, "color:")
       assert.include((yield* client.hover(uriOf(file), colour.line, colour.character)) ?? "", "color")
+      const renamed = yield* client.rename(uriOf(file), use, "--other")
+      assert.deepStrictEqual(
+        renamed?.files.map(({ edits, text: meant, uri }) => [uri, edits.length, meant === text]),
+        [[uriOf(file), 3, true]]
+      )
+      Servers.write(root, "s.css", text.replace("colr", "background"))
+      assert.deepStrictEqual(yield* messages(client, file), { ready: true, said: [] })
+      Servers.write(root, "s.css", text)
+      assert.deepStrictEqual(yield* messages(client, file), first)
     }))
 }, limit)

@@ -33,6 +33,18 @@ export interface LspToolServices {
 
 const failed = (error: LspError): ToolFailure => new ToolFailure({ message: `${error.message}.` })
 
+/**
+ * Why something cannot be the name of a symbol in any language; null = it may be one. Some servers write whatever they
+ * are given.
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
+export const nameProblem = (name: string): string | null =>
+  name === "" || name.length > 1_000 || /[\s\p{Cc}\p{Cs}\u202A-\u202E\u2066-\u2069]/u.test(name)
+    ? `${JSON.stringify(name.slice(0, 100))} cannot be a name`
+    : null
+
 /** Where a symbol is that a call names by its line, or by line and column. @since 0.1.0 @category decoding */
 export const placeIn = (
   lsp: Pick<LspService, "symbols">,
@@ -225,6 +237,8 @@ export const prepare = (input: LspInput, services: LspToolServices): Effect.Effe
       case "rename": {
         const { new_name } = input
         if (new_name === undefined || new_name === "") return yield* fail("rename needs new_name")
+        const wrong = nameProblem(new_name)
+        if (wrong !== null) return yield* fail(wrong)
         if (!target.inside) return yield* fail("rename works inside the workspace only")
         const edit = yield* Effect.mapError(lsp.rename(yield* place, new_name), failed)
         return yield* write(`Renamed to ${new_name}`, edit)
