@@ -13,7 +13,7 @@ import { Http } from "../../src/platform/Http.ts"
 import * as Exporter from "../../src/telemetry/Exporter.ts"
 import * as Histograms from "../../src/telemetry/Histograms.ts"
 import * as Otlp from "../../src/telemetry/Otlp.ts"
-import { type Collector, collector, values } from "../support/collector.ts"
+import { type Collector, collector, type values } from "../support/collector.ts"
 
 const span = (n: number, more: Partial<Otlp.SpanData> = {}): Otlp.SpanData => ({
   trace_id: "4bf92f3577b34da6a3ce929d0e0e4736",
@@ -221,17 +221,21 @@ describe("OTLP in JSON", () => {
         [span(0, { attributes, start, end: start + 1n, failed, kind: "client" })],
         plain
       )
-      const [sent] = (JSON.parse(text) as {
-        resourceSpans: ReadonlyArray<{ scopeSpans: ReadonlyArray<{ spans: ReadonlyArray<never> }> }>
-      })
-        .resourceSpans[0]?.scopeSpans[0]?.spans ?? []
-      assert.deepInclude(sent, {
+      interface Sent {
+        readonly resourceSpans: ReadonlyArray<{
+          readonly scopeSpans: ReadonlyArray<
+            { readonly spans: ReadonlyArray<{ readonly attributes: Parameters<typeof values>[0] }> }
+          >
+        }>
+      }
+      const sent = (JSON.parse(text) as Sent).resourceSpans[0]?.scopeSpans[0]?.spans[0] ?? { attributes: [] }
+      assert.deepInclude(sent as object, {
         kind: 3,
         startTimeUnixNano: String(start),
         endTimeUnixNano: String(start + 1n),
         status: failed ? { code: 2 } : {}
       })
-      const { attributes: given } = sent as unknown as { attributes: Parameters<typeof values>[0] }
+      const { attributes: given } = sent
       assert.strictEqual(given.length, Object.keys(attributes).length)
       for (const { key, value } of given) {
         const of = attributes[key]
