@@ -183,7 +183,8 @@ export const runAll = (
   const run = Effect.suspend(() =>
     Effect.forEach(
       groups(calls, (call) => context.tools.isReadOnly(call.name, call.input)),
-      (group) => Effect.forEach(group, one, { concurrency: parallelTools, discard: true }),
+      // most turns call one tool: that needs no fibers of its own
+      (group) => Effect.forEach(group, one, { concurrency: group.length === 1 ? 1 : parallelTools, discard: true }),
       { discard: true }
     )
   )
