@@ -59,7 +59,7 @@ img { max-width: 100%; }
 const openLines = 12
 
 const shownImages = /^image\/(?:png|jpeg|gif|webp)$/
-const base64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/
+const base64 = /^[A-Za-z0-9+/][A-Za-z0-9+/\s]*={0,2}\s*$/
 
 /** Only pixels that are in the record: an address would tell somebody that the page was read. */
 const image = (part: ImagePart): string =>

@@ -173,6 +173,11 @@ export const make = (sql: SqlClient, identity: ProcessIdentityService) =>
           const [first] = living
           if (first !== undefined && run.takeover !== true) return yield* busy(run.session_id, first, now)
           if (living.length > 0) {
+            yield* query(
+              sql,
+              "UPDATE runs SET stop_asked = ? WHERE status = 'running' AND id IN (SELECT value FROM json_each(?))",
+              [owner.pid, JSON.stringify(living.map((one) => one.id))]
+            )
             yield* interrupt(living.map((one) => one.id), now, {
               code: "taken_over",
               message: `process ${owner.pid} took the session over`

@@ -167,6 +167,72 @@ describe("one run of a session at a time, over processes", () => {
   })
 })
 
+describe("a session is taken over by another process", () => {
+  const entries = (home: string) =>
+    withStore(
+      home,
+      Effect.flatMap(SessionStore, (store) => Effect.map(store.entries("ses_one"), (all) => all.map((one) => one.key)))
+    )
+  const runs = (home: string) =>
+    withStore(
+      home,
+      Effect.flatMap(
+        SessionStore,
+        (store) => Effect.map(store.runs("ses_one"), (all) => all.map((run) => [run.id, run.status, run.error_code]))
+      )
+    )
+
+  it("one that listens ends its run itself, with all that it had to store; then the other one begins", async () => {
+    const home = path.join(root, "take")
+    const first = start(program, [home, "heed", "ses_one", "a"])
+    await first.line((line) => line === "begun")
+    const second = start(program, [home, "take", "ses_one", "b"])
+    await second.line((line) => line === "begun")
+    assert.deepStrictEqual(await first.ended, { code: 0, stderr: "" })
+    assert.include(first.lines, "stopped")
+    assert.deepStrictEqual(await runs(home), [["run_a", "cancelled", null], ["run_b", "running", null]])
+    assert.deepStrictEqual(await entries(home), ["a:0"])
+    second.child.kill("SIGKILL")
+    await second.ended
+  })
+
+  it("one that does not loses its run: nothing more of it is stored, and it is told by whom", async () => {
+    const home = path.join(root, "force")
+    const first = start(program, [home, "hold", "ses_one", "a"])
+    await first.line((line) => line === "begun")
+    const second = start(program, [home, "force", "ses_one", "b"])
+    await second.line((line) => line === "begun")
+    first.child.stdin?.end()
+    const line = await first.line((one) => one.startsWith("{"))
+    const error = JSON.parse(line) as { readonly reason: string; readonly message: string }
+    assert.strictEqual(error.reason, "session_busy")
+    assert.include(
+      error.message,
+      `ses_one was taken over by process ${second.child.pid}: this run records nothing any more`
+    )
+    await first.ended
+    second.child.stdin?.end()
+    await second.ended
+    assert.deepStrictEqual(await entries(home), ["b:0"])
+    assert.deepStrictEqual((await runs(home)).map(([id, status, code]) => [id, status === "running", code]), [
+      ["run_a", false, "taken_over"],
+      ["run_b", true, null]
+    ])
+  })
+
+  it("two that take it at once: one has it in the end, the other one is told", async () => {
+    const home = path.join(root, "both")
+    const first = start(program, [home, "hold", "ses_one", "a"])
+    await first.line((line) => line === "begun")
+    const takers = ["b", "c"].map((who) => start(program, [home, "force", "ses_one", who]))
+    await Promise.all(takers.map((one) => one.line((line) => line === "begun")))
+    assert.deepStrictEqual((await runs(home)).filter(([, status]) => status === "running").length, 1)
+    for (const one of [first, ...takers]) one.child.stdin?.end()
+    await Promise.all([first, ...takers].map((one) => one.ended))
+    assert.strictEqual((await entries(home)).length, 1)
+  })
+})
+
 describe("a machine that lacks something", () => {
   it("a directory that may not be written: open, with path and remedy, nothing left behind", async () => {
     const home = path.join(root, "readonly")

@@ -1,11 +1,13 @@
 /**
  * A process that writes to a session database: `writer.mjs ROOT MODE SESSION WHO COUNT`.
  * `write` appends COUNT entries in a run and says each number once it is stored, `append` does so without a run, `hold` begins a run and waits for the end of
- * stdin, `open` only opens. A failure is one line of JSON and exit 1.
+ * stdin, then appends one entry; `heed` begins a run and ends it when another process asks for that; `take` and `force` take the
+ * session over, with and without asking, and hold it. `open` only opens. A failure is one line of JSON and exit 1.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
 import * as fs from "node:fs"
 import { Dirs } from "../../src/platform/Dirs.ts"
 import { SessionStore } from "../../src/storage/SessionStore.ts"
@@ -26,12 +28,25 @@ const program = Effect.gen(function*() {
       )
     )
   }
-  if (mode !== "append") yield* store.beginRun({ id: `run_${who}`, session_id: session, model: "m" })
+  const takeover = mode === "take" || mode === "force"
+  if (mode === "take") yield* store.askToStop(session)
+  if (mode !== "append") yield* store.beginRun({ id: `run_${who}`, session_id: session, model: "m", takeover })
   yield* say("begun")
-  if (mode === "hold") {
+  if (mode === "heed") {
+    yield* Effect.repeat(store.stopAsked(`run_${who}`), {
+      until: Option.isSome,
+      schedule: Schedule.spaced("20 millis")
+    })
+    yield* store.append(session, [entryAt(who, 0)])
+    yield* store.endRun(`run_${who}`, { status: "cancelled", turns: 1, exit_code: 130 })
+    yield* say("stopped")
+    return
+  }
+  if (mode === "hold" || takeover) {
     yield* Effect.async<void>((resume) => {
       process.stdin.resume().on("end", () => resume(Effect.void))
     })
+    yield* store.append(session, [entryAt(who, 0)])
     return
   }
   for (let index = 0; index < Number(count); index++) {
