@@ -274,14 +274,15 @@ export const make = Effect.gen(function*() {
         max_turns: input.max_turns ?? defaultMaxTurns,
         max_cost_usd: input.max_cost_usd ?? null,
         system_prompt_append: input.system_prompt_append ?? "",
-        checkpoint: child === undefined && snapshots !== null && (input.checkpoints ?? config.config.checkpoints ?? false)
-          ? Checkpoint.make(snapshots, {
-            session_id,
-            cwd: workspace.cwd,
-            key: () => `user:${run_id}:${Math.max(0, state.inputs - 1)}`,
-            emit
-          })
-          : null,
+        checkpoint:
+          child === undefined && snapshots !== null && (input.checkpoints ?? config.config.checkpoints ?? false)
+            ? Checkpoint.make(snapshots, {
+              session_id,
+              cwd: workspace.cwd,
+              key: () => `user:${run_id}:${Math.max(0, state.inputs - 1)}`,
+              emit
+            })
+            : null,
         messages: () => state.messages,
         cost: () => state.cost_usd,
         absorb: (usage, cost_usd) => {
@@ -482,6 +483,8 @@ export const make = Effect.gen(function*() {
           yield* Fiber.interrupt(fiber)
           const exit = yield* Fiber.await(fiber)
           if (Exit.isFailure(exit) && Cause.isDie(exit.cause)) yield* Effect.logError(Cause.pretty(exit.cause))
+          // nobody sees the background commands of a subagent any more
+          if (child !== undefined) yield* services.tools.release?.(session_id) ?? Effect.void
           const terminal = terminalOf(exit, Exit.isSuccess(ended) ? ended.value : "consumer gone")
           // Interruptible: whoever stops a second time, or has gone, waits for no hook.
           yield* restore(runHooks.stop({

@@ -39,11 +39,11 @@ export const unknownAgent = (name: string, agents: ReadonlyArray<AgentDefinition
 
 /** The agent of a command. Fails with those that there are. @since 0.1.0 @category constructors */
 export const find = (name: string): Effect.Effect<AgentDefinition, AgentError> =>
-  Effect.flatMap(AgentFiles.load, ({ agents }) => {
+  Effect.flatMap(AgentFiles.load, ({ agents, problems }) => {
     const found = agents.find((agent) => agent.name === name)
-    return found === undefined
-      ? Effect.fail(new AgentError({ reason: "invalid_input", message: unknownAgent(name, agents) }))
-      : Effect.succeed(found)
+    if (found !== undefined) return Effect.succeed(found)
+    const left_out = problems.find((problem) => problem.includes(`the agent ${name} is left out`))
+    return Effect.fail(new AgentError({ reason: "invalid_input", message: left_out ?? unknownAgent(name, agents) }))
   })
 
 /** What rules say about an agent by its name: nobody asks about what the user has typed, a deny holds all the same. */

@@ -72,6 +72,8 @@ export interface ToolExecutorService {
   readonly isReadOnly: (name: string, input: JsonObject) => boolean
   /** Before `isReadOnly` is asked about calls of these tools: whatever it must know is made known. Absent = it knows. */
   readonly ready?: (names: ReadonlyArray<string>) => Effect.Effect<void>
+  /** Ends what calls of a session have left running: the session is over. Absent = nothing is ever left. */
+  readonly release?: (session_id: string) => Effect.Effect<void>
 }
 
 /** @since 0.1.0 @category services */

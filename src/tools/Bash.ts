@@ -107,11 +107,15 @@ export const makeBashTools = Effect.gen(function*() {
       return settle(yield* recorder.result, exit, timeout_ms)
     })).pipe(Effect.catchTag("ProcessError", (error) => Effect.fail(new ToolFailure({ message: error.message }))))
 
-  const background = (command: string, timeout_ms: number | undefined): Effect.Effect<ToolResult, ToolFailure> =>
+  const background = (
+    command: string,
+    timeout_ms: number | undefined,
+    session_id: string
+  ): Effect.Effect<ToolResult, ToolFailure> =>
     jobs.start(command, {
       ...shell.commandLine(command),
       ...(timeout_ms === undefined ? {} : { timeout: Duration.millis(timeout_ms) })
-    }).pipe(
+    }, session_id).pipe(
       Effect.map((job) =>
         success(`started job ${job.id}. Read its output with bash_output, end it with bash_kill (id: "${job.id}").`)
       ),
@@ -143,7 +147,9 @@ export const makeBashTools = Effect.gen(function*() {
         subjects: [command],
         inside_workspace: false,
         run: (run) =>
-          detached === true ? background(command, timeout_ms) : foreground(command, timeout_ms ?? defaultTimeoutMs, run)
+          detached === true
+            ? background(command, timeout_ms, run.session_id)
+            : foreground(command, timeout_ms ?? defaultTimeoutMs, run)
       })
   })
 
@@ -191,6 +197,6 @@ export const makeBashTools = Effect.gen(function*() {
       })
   })
 
-  const tools: ReadonlyArray<NativeTool> = [bash, bashOutput, bashKill]
+  const tools: ReadonlyArray<NativeTool> = [{ ...bash, release: jobs.endOf }, bashOutput, bashKill]
   return tools
 })

@@ -44,12 +44,18 @@ class JobLimitReached
 
 /** @since 0.1.0 @category models */
 export interface JobsService {
-  /** Returns as soon as the process stands. */
-  readonly start: (command: string, input: SpawnInput) => Effect.Effect<JobView, ProcessError | JobLimitReached>
+  /** Returns as soon as the process stands. `session_id` is whose job it is. */
+  readonly start: (
+    command: string,
+    input: SpawnInput,
+    session_id?: string
+  ) => Effect.Effect<JobView, ProcessError | JobLimitReached>
   /** Output since the last call, and how the job stands; none = no such job. */
   readonly read: (id: string) => Effect.Effect<Option.Option<JobNews>>
   /** Stops the job's process group and waits for its end; a job that has ended stays as it is. */
   readonly kill: (id: string) => Effect.Effect<Option.Option<JobView>>
+  /** Stops all jobs of a session and waits for their ends. */
+  readonly endOf: (session_id: string) => Effect.Effect<void>
   /** All that are known, oldest first. */
   readonly list: Effect.Effect<ReadonlyArray<JobView>>
 }
@@ -66,6 +72,7 @@ const makeDecoder = () => new TextDecoder("utf-8", { ignoreBOM: true })
 interface Job {
   readonly id: string
   readonly command: string
+  readonly session_id: string | undefined
   readonly process: RunningProcess
   readonly decoder: ReturnType<typeof makeDecoder>
   readonly done: Deferred.Deferred<void>
@@ -110,7 +117,7 @@ const make = Effect.gen(function*() {
     for (const job of ended.slice(0, Math.max(0, ended.length - maxEnded))) jobs.delete(job.id)
   }
 
-  const start: JobsService["start"] = (command, input) =>
+  const start: JobsService["start"] = (command, input, session_id) =>
     Effect.uninterruptible(Effect.gen(function*() {
       const running = Array.from(jobs.values()).filter((job) => job.exit === null).length
       if (running >= maxRunning) return yield* new JobLimitReached({ running })
@@ -124,6 +131,7 @@ const make = Effect.gen(function*() {
       const job: Job = {
         id,
         command,
+        session_id,
         process: child,
         decoder: makeDecoder(),
         done,
@@ -153,6 +161,11 @@ const make = Effect.gen(function*() {
       return view(job)
     }))
 
+  const stop = (job: Job): Effect.Effect<void> => {
+    job.killed = true
+    return Effect.zipRight(job.process.stop, Deferred.await(job.done))
+  }
+
   return {
     start,
     read: (id) => Effect.sync(() => Option.map(Option.fromNullable(jobs.get(id)), news)),
@@ -161,11 +174,16 @@ const make = Effect.gen(function*() {
         const job = jobs.get(id)
         if (job === undefined) return Effect.succeedNone
         if (job.exit !== null) return Effect.succeedSome(view(job))
-        job.killed = true
-        return Effect.as(Effect.zipRight(job.process.stop, Deferred.await(job.done)), Option.some(job)).pipe(
-          Effect.map(Option.map(view))
-        )
+        return Effect.map(stop(job), () => Option.some(view(job)))
       }),
+    endOf: (session_id) =>
+      Effect.suspend(() =>
+        Effect.forEach(
+          [...jobs.values()].filter((job) => job.session_id === session_id && job.exit === null),
+          stop,
+          { concurrency: "unbounded", discard: true }
+        )
+      ),
     list: Effect.sync(() => Array.from(jobs.values(), view))
   } satisfies JobsService
 })

@@ -158,7 +158,9 @@ const make = Effect.gen(function*() {
       return tool?.read_only === true && tool.writes?.(input) !== true
     },
     ready: (names) =>
-      Effect.forEach(new Set(names), (name) => native.get(name)?.ready ?? Effect.void, { discard: true })
+      Effect.forEach(new Set(names), (name) => native.get(name)?.ready ?? Effect.void, { discard: true }),
+    release: (session_id) =>
+      Effect.forEach(native.values(), (tool) => tool.release?.(session_id) ?? Effect.void, { discard: true })
   } satisfies ToolExecutorService
 })
 

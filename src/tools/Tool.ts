@@ -63,6 +63,8 @@ export interface NativeTool {
   readonly writes?: (input: JsonObject) => boolean
   /** Makes known what `writes` goes by, before it is asked. */
   readonly ready?: Effect.Effect<void>
+  /** Ends what calls of a session have left running. */
+  readonly release?: (session_id: string) => Effect.Effect<void>
   /** Whether there is such a tool now; absent = always. */
   readonly offered?: () => boolean
   /** Rules for these names hold too; the strictest verdict decides (reading 1.8). */
