@@ -1,5 +1,5 @@
 /**
- * MCP servers from files of other clients: JSON in the shapes that are in use. Pure. What cannot be taken over is named;
+ * MCP servers from files of other clients: JSON and TOML in the shapes that are in use. Pure. What cannot be taken over is named;
  * nothing is guessed.
  *
  * | file | shape |
@@ -8,9 +8,11 @@
  * | VS Code `mcp.json`, `settings.json` | `servers: {...}`, `mcp: {servers: {...}}` |
  * | opencode | `mcp: {NAME: {type: "local", command: [...], environment}}` |
  * | Zed | `context_servers: {NAME: {command: {path, args, env}}}` |
+ * | Codex `config.toml` | `[mcp_servers.NAME]` with command, args, env, env_vars, url, http_headers, limits in seconds |
  *
  * @since 0.1.0
  */
+import * as Toml from "../codec/Toml.ts"
 import * as Document from "../config/Document.ts"
 import type { McpServerConfig } from "../config/Schema.ts"
 
@@ -58,8 +60,52 @@ const known = new Set([
   "serverUrl",
   "headers",
   "disabled",
-  "enabled"
+  "enabled",
+  "env_vars",
+  "http_headers",
+  "env_http_headers",
+  "bearer_token_env_var",
+  "startup_timeout_sec",
+  "startup_timeout_ms",
+  "tool_timeout_sec",
+  "enabled_tools",
+  "disabled_tools"
 ])
+
+/** `NAME` as a reference to the variable of that name. */
+const referenced = (name: string): string => `\${${name}}`
+
+const millis = (value: unknown, unit: number): number | undefined => {
+  const found = typeof value === "number" ? Math.round(value * unit) : 0
+  return found > 0 && Number.isSafeInteger(found) ? found : undefined
+}
+
+/** What the definitions of Codex have besides; in other files these keys mean the same or are not there. */
+const limitsOf = (given: Fields): Partial<McpServerConfig> => {
+  const connect_timeout_ms = millis(member(given, "startup_timeout_sec"), 1_000) ??
+    millis(member(given, "startup_timeout_ms"), 1)
+  const call_timeout_ms = millis(member(given, "tool_timeout_sec"), 1_000)
+  const include_tools = texts(member(given, "enabled_tools"))
+  const exclude_tools = texts(member(given, "disabled_tools"))
+  return {
+    ...(connect_timeout_ms === undefined ? {} : { connect_timeout_ms }),
+    ...(call_timeout_ms === undefined ? {} : { call_timeout_ms }),
+    ...(include_tools === undefined ? {} : { include_tools }),
+    ...(exclude_tools === undefined ? {} : { exclude_tools })
+  }
+}
+
+const headersOf = (given: Fields): Readonly<Record<string, string>> => {
+  const bearer = text(member(given, "bearer_token_env_var"))
+  return {
+    ...record(member(given, "headers")),
+    ...record(member(given, "http_headers")),
+    ...Object.fromEntries(
+      Object.entries(record(member(given, "env_http_headers")) ?? {}).map(([name, from]) => [name, referenced(from)])
+    ),
+    ...(bearer === undefined ? {} : { Authorization: `Bearer ${referenced(bearer)}` })
+  }
+}
 
 const isAsked = (value: unknown): boolean => JSON.stringify(value ?? null).includes("${input:")
 
@@ -73,19 +119,23 @@ const serverOf = (
   const argv = texts(program)
   const single = text(program)
   const args = texts(isFields(inner) ? member(inner, "args") : member(given, "args"))
-  const env = record(isFields(inner) ? member(inner, "env") : member(given, "env") ?? member(given, "environment"))
+  const passed = (texts(member(given, "env_vars")) ?? []).map((name) => [name, `\${${name}:-}`] as const)
+  const env = {
+    ...Object.fromEntries(passed),
+    ...record(isFields(inner) ? member(inner, "env") : member(given, "env") ?? member(given, "environment"))
+  }
   const url = text(member(given, "url")) ?? text(member(given, "httpUrl")) ?? text(member(given, "serverUrl"))
   const type = member(given, "type")
   const disabled = member(given, "disabled") === true || member(given, "enabled") === false
   const ignored = Object.keys(given).filter((key) => !known.has(key))
-  const rest = disabled ? { disabled: true } : {}
+  const rest = { ...limitsOf(given), ...(disabled ? { disabled: true } : {}) }
   if (url !== undefined && single === undefined && argv === undefined) {
-    const headers = record(member(given, "headers"))
+    const headers = headersOf(given)
     return {
       ok: {
         ...(type === "sse" ? { type: "sse" } as const : {}),
         url: variables(url),
-        ...(headers === undefined || Object.keys(headers).length === 0
+        ...(Object.keys(headers).length === 0
           ? {}
           : { headers: Object.fromEntries(Object.entries(headers).map(([name, each]) => [name, variables(each)])) }),
         ...rest
@@ -100,7 +150,7 @@ const serverOf = (
     ok: {
       command: typeof command === "string" ? variables(command) : command.map(variables),
       ...(args === undefined || args.length === 0 ? {} : { args: args.map(variables) }),
-      ...(env === undefined || Object.keys(env).length === 0
+      ...(Object.keys(env).length === 0
         ? {}
         : { env: Object.fromEntries(Object.entries(env).map(([name, each]) => [name, variables(each)])) }),
       ...(cwd === undefined ? {} : { cwd: variables(cwd) }),
@@ -114,6 +164,7 @@ const serverOf = (
 const places = (document: unknown, root: string): ReadonlyArray<Fields> =>
   [
     member(document, "mcpServers"),
+    member(document, "mcp_servers"),
     member(document, "servers"),
     member(document, "context_servers"),
     member(member(document, "mcp"), "servers"),
@@ -121,23 +172,32 @@ const places = (document: unknown, root: string): ReadonlyArray<Fields> =>
     member(member(member(document, "projects"), root), "mcpServers")
   ].filter(isFields)
 
+/** A line that only TOML has: the name of a table, or a key with its value. */
+const tomlLine = /^[ \t]*(?:\[\[?[\w."' -]+\]\]?[ \t]*$|[\w."'-]+[ \t]*=)/m
+
+const documentOf = (source: string): { readonly document: unknown } | { readonly problem: string } => {
+  const { problem, root } = Document.parse(source)
+  if (root !== null) return { document: Document.toValue(root) }
+  const toml = Toml.parse(source)
+  if ("ok" in toml && Object.keys(toml.ok).length > 0) return { document: toml.ok }
+  return {
+    problem: "problem" in toml && tomlLine.test(source) && !/^\s*[{[]\s*(?:$|["}\]/])/.test(source)
+      ? `this is no TOML: line ${source.slice(0, toml.offset).split("\n").length}: ${toml.problem}`
+      : `this is no JSON${problem === null ? "" : `: ${problem.message}`}`
+  }
+}
+
 /**
- * The servers of a file; `root` picks those of one project where a file has several. Null when the file is no JSON or
- * has no servers.
+ * The servers of a file; `root` picks those of one project where a file has several. A problem when the file is neither JSON
+ * nor TOML, or has no servers.
  *
  * @since 0.1.0
  * @category decoding
  */
 export const read = (source: string, root: string): Imported | { readonly problem: string } => {
-  const parsed = Document.parse(source)
-  if (parsed.problem !== null || parsed.root === null) {
-    return {
-      problem: /^\s*\[[A-Za-z_"][\w."-]*\]\s*$/m.test(source)
-        ? "this is TOML; only JSON files of other clients are read"
-        : `this is no JSON${parsed.problem === null ? "" : `: ${parsed.problem.message}`}`
-    }
-  }
-  const document = Document.toValue(parsed.root)
+  const found = documentOf(source)
+  if ("problem" in found) return found
+  const { document } = found
   const servers = new Map<string, McpServerConfig>()
   const left_out: Array<string> = []
   for (const place of places(document, root)) {
@@ -156,6 +216,6 @@ export const read = (source: string, root: string): Imported | { readonly proble
     }
   }
   return servers.size === 0 && left_out.length === 0
-    ? { problem: "the file has no MCP servers (mcpServers, servers, context_servers or mcp)" }
+    ? { problem: "the file has no MCP servers (mcpServers, mcp_servers, servers, context_servers or mcp)" }
     : { servers, left_out }
 }

@@ -47,6 +47,43 @@ describe("servers from other clients' files", () => {
     ["Zed", { context_servers: { a: { command: { path: "x", args: ["y"], env: { A: "1" } } } } }, {
       a: { command: "x", args: ["y"], env: { A: "1" } }
     }],
+    [
+      "Codex",
+      [
+        "model = \"o3\"",
+        "[mcp_servers.docs]",
+        "command = \"npx\"",
+        "args = [\"-y\", \"docs\"] # all of it",
+        "env_vars = [\"TOKEN\"]",
+        "startup_timeout_sec = 20",
+        "tool_timeout_sec = 1.5",
+        "enabled_tools = [\"a\", \"b\"]",
+        "[mcp_servers.docs.env]",
+        "LEVEL = \"info\"",
+        "[mcp_servers.\"the web\"]",
+        "url = \"https://x/mcp\"",
+        "bearer_token_env_var = \"WEB_TOKEN\"",
+        "http_headers = { A = \"b\" }",
+        "env_http_headers = { C = \"D\" }",
+        "enabled = false",
+        ""
+      ].join("\n"),
+      {
+        docs: {
+          command: "npx",
+          args: ["-y", "docs"],
+          env: { TOKEN: "${TOKEN:-}", LEVEL: "info" },
+          connect_timeout_ms: 20_000,
+          call_timeout_ms: 1_500,
+          include_tools: ["a", "b"]
+        },
+        "the web": {
+          url: "https://x/mcp",
+          headers: { A: "b", C: "${D}", Authorization: "Bearer ${WEB_TOKEN}" },
+          disabled: true
+        }
+      }
+    ],
     ["Gemini", { mcpServers: { a: { httpUrl: "https://x/mcp" } } }, { a: { url: "https://x/mcp" } }]
   ]
   for (const [name, source, expected] of cases) {
@@ -65,7 +102,8 @@ describe("servers from other clients' files", () => {
       "b",
       "c"
     ])
-    assert.include(JSON.stringify(servers("[mcp_servers.a]\ncommand = \"x\"")), "TOML")
+    assert.include(JSON.stringify(servers("[mcp_servers.a]\ncommand = x")), "this is no TOML: line 2")
+    assert.include(JSON.stringify(servers("{\n\"a\" = 1}")), "this is no JSON")
     assert.property(servers("{}"), "problem")
     assert.property(servers("{"), "problem")
   })
@@ -78,7 +116,14 @@ describe("servers from other clients' files", () => {
         command: FastCheck.oneof(FastCheck.string(), FastCheck.array(FastCheck.string()), FastCheck.jsonValue()),
         args: FastCheck.jsonValue(),
         env: FastCheck.jsonValue(),
-        url: FastCheck.oneof(FastCheck.webUrl(), FastCheck.jsonValue())
+        url: FastCheck.oneof(FastCheck.webUrl(), FastCheck.jsonValue()),
+        env_vars: FastCheck.jsonValue(),
+        http_headers: FastCheck.jsonValue(),
+        env_http_headers: FastCheck.jsonValue(),
+        bearer_token_env_var: FastCheck.jsonValue(),
+        startup_timeout_sec: FastCheck.jsonValue(),
+        tool_timeout_sec: FastCheck.jsonValue(),
+        enabled_tools: FastCheck.jsonValue()
       }, { requiredKeys: [] })
     )
   ], ([anything, named]) => {

@@ -41,7 +41,7 @@ export const mcpAdd = {
       name: "from",
       value: "FILE",
       description:
-        "Take the servers of this JSON file of another client: .mcp.json, claude.json, mcp.json of an editor."
+        "Take the servers of this file of another client: .mcp.json, claude.json, mcp.json of an editor, config.toml of Codex."
     },
     { kind: "flag", name: "replace", description: "Replace servers that are there already." },
     tier,
