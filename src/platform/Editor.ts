@@ -22,7 +22,8 @@ export interface EditorService {
 export class Editor extends Context.Tag("@hanzo/dev/platform/Editor")<Editor, EditorService>() {
   /**
    * The variable may hold arguments, so a shell reads it; the file comes as an argument and is read by nobody. The editor
-   * stays in the group of this process: another one would not own the terminal; Ctrl-C is the editor's meanwhile.
+   * stays in the group of this process: another one would not own the terminal; Ctrl-C is the editor's meanwhile
+   * (the shell waits for it with a trap that a child does not inherit).
    */
   static readonly layer: Layer.Layer<Editor, never, Environment | Signals> = Layer.effect(
     Editor,
@@ -34,7 +35,7 @@ export class Editor extends Context.Tag("@hanzo/dev/platform/Editor")<Editor, Ed
           Effect.zipRight(
             signals.lend,
             Effect.async<number | null, { readonly message: string }>((resume) => {
-              const child = spawn("/bin/sh", ["-c", `${command} "$1"`, "editor", file], {
+              const child = spawn("/bin/sh", ["-c", `trap : INT; ${command} "$1"`, "editor", file], {
                 cwd: environment.cwd,
                 env: Object.fromEntries(environment.vars),
                 stdio: "inherit"

@@ -2,9 +2,11 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
+import { Ajv } from "ajv"
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "vitest"
 import { type Place, place } from "../git/support.ts"
 import { eventually, type Finished, type Home, makeHome, orphans, program, run, start } from "./support.ts"
@@ -38,7 +40,15 @@ const withPlace = async (options: Parameters<typeof place>[0], use: (here: Here)
   }
 }
 
-const json = ({ stdout }: Finished): Record<string, unknown> => JSON.parse(stdout) as Record<string, unknown>
+/** The document on stdout, which its published schema takes. */
+const json = ({ stdout }: Finished, name: string): Record<string, unknown> => {
+  const schemas = fileURLToPath(new URL("../../docs/schema", import.meta.url))
+  const schema = JSON.parse(fs.readFileSync(path.join(schemas, `git-${name}.schema.json`), "utf8")) as object
+  const value = JSON.parse(stdout) as Record<string, unknown>
+  const validate = new Ajv({ strict: false, allErrors: true }).compile(schema)
+  assert.isTrue(validate(value), JSON.stringify(validate.errors))
+  return value
+}
 
 describe("hanzo-dev git", () => {
   it("commit: proposes and ends with 3, commits with --yes; the model is on the record of spending (12)", async () => {
@@ -54,13 +64,17 @@ describe("hanzo-dev git", () => {
       assert.strictEqual(here.index(), before)
       const done = await here.hanzo("git", "commit", "--scenario", scenario, "--yes", "--json")
       assert.strictEqual(done.code, 0, done.stderr)
-      assert.deepInclude(json(done), { status: "committed", source: "model", untracked: ["-rf \u00fc", ".env"] })
+      assert.deepInclude(json(done, "commit"), {
+        status: "committed",
+        source: "model",
+        untracked: ["-rf \u00fc", ".env"]
+      })
       assert.strictEqual(here.git("log", "-1", "--format=%B"), "fix(a): say two\n\nwhy")
       assert.strictEqual(here.git("show", "--name-only", "--format=", "HEAD"), "a.txt")
       const usage = await here.hanzo("usage", "--json")
       assert.include(usage.stdout, "commit_message")
       const nothing = await here.hanzo("git", "commit", "--yes", "--json")
-      assert.deepStrictEqual([nothing.code, json(nothing)["status"]], [1, "nothing"])
+      assert.deepStrictEqual([nothing.code, json(nothing, "commit")["status"]], [1, "nothing"])
     })
   })
 
@@ -73,8 +87,8 @@ describe("hanzo-dev git", () => {
       fs.writeFileSync(path.join(here.home.env["HANZO_CONFIG_HOME"] ?? "", "settings.json"), "{ broken")
       const drafted = await here.hanzo("git", "commit", "--yes", "--json")
       assert.strictEqual(drafted.code, 0, drafted.stderr)
-      assert.deepInclude(json(drafted), { source: "draft", message: "docs: update a.txt" })
-      assert.match(String(json(drafted)["model_problem"]), /settings have errors/u)
+      assert.deepInclude(json(drafted, "commit"), { source: "draft", message: "docs: update a.txt" })
+      assert.match(String(json(drafted, "commit")["model_problem"]), /settings have errors/u)
       here.write("a.txt", "three\n")
       assert.strictEqual((await here.hanzo("git", "commit", "--yes", "-m", "did things", "--any-form")).code, 0)
       here.write("a.txt", "four\n")
@@ -134,7 +148,7 @@ describe("hanzo-dev git", () => {
       )
       const failed = await here.hanzo("git", "commit-push-pr", "--yes", "-m", "fix: b", "--json")
       assert.strictEqual(failed.code, 1)
-      assert.deepInclude(json(failed), { status: "failed", pushed: true, pull_request: null })
+      assert.deepInclude(json(failed, "commit-push-pr"), { status: "failed", pushed: true, pull_request: null })
       assert.include(failed.stderr, "no [redacted]")
       assert.match(failed.stderr, /committed [0-9a-f]{7}, pushed feat\/x, gh pr create failed/u)
 
@@ -153,12 +167,15 @@ describe("hanzo-dev git", () => {
       const made = await here.hanzo("git", "worktree", "add", "w/1")
       assert.deepStrictEqual([made.code, made.stdout], [0, `${here.repo}-w-1\n`])
       assert.strictEqual((await here.hanzo("git", "worktree", "w/1")).code, 1)
-      assert.strictEqual((await here.hanzo("git", "worktree", "remove", "w/1", "--json")).code, 0)
+      const gone = await here.hanzo("git", "worktree", "remove", "w/1", "--json")
+      assert.strictEqual(json(gone, "worktree")["removed"], `${here.repo}-w-1`)
+      assert.strictEqual(json(await here.hanzo("git", "branch", "--json"), "branch")["current"], "main")
       here.write("a.txt", "two\n")
       assert.include((await here.hanzo("git", "diff")).stdout, "-one\n+two\n")
+      assert.deepInclude(json(await here.hanzo("git", "diff", "--json"), "diff"), { files: ["a.txt"], cut: false })
       assert.strictEqual((await here.hanzo("git", "stash")).code, 0)
       assert.strictEqual((await here.hanzo("git", "stash")).code, 1)
-      assert.deepInclude(json(await here.hanzo("git", "stash", "pop", "--json")), { stashes: [] })
+      assert.deepInclude(json(await here.hanzo("git", "stash", "pop", "--json"), "stash"), { stashes: [] })
       assert.include(
         (await here.hanzo("git", "diff", "-C", path.join(here.repo, ".git"))).stderr,
         "no working tree here"
@@ -175,7 +192,8 @@ const quiet = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 
 
 /** The conversation on a terminal of its own; `type` waits until something is shown. */
 const onTerminal = (here: Here, args: ReadonlyArray<string>, env: Record<string, string> = {}) => {
-  const command = [process.execPath, program, ...args].map((arg) => `'${arg}'`).join(" ")
+  // without the shell in between, which would die of the Ctrl-C that is meant for the program
+  const command = `exec ${[process.execPath, program, ...args].map((arg) => `'${arg}'`).join(" ")}`
   const child = spawn("script", ["-qefc", command, "/dev/null"], {
     cwd: here.repo,
     env: { ...here.home.env, TERM: "dumb", ...env },
@@ -188,11 +206,13 @@ const onTerminal = (here: Here, args: ReadonlyArray<string>, env: Record<string,
   })
   const done = new Promise<number | null>((resolve) => child.once("close", resolve))
   const see = (text: string): Promise<void> =>
-    eventually(`${JSON.stringify(text)} in ${JSON.stringify(shown.slice(seen))}`, () => {
+    eventually(JSON.stringify(text), () => {
       const at = shown.indexOf(text, seen)
       if (at >= 0) seen = at + text.length
       return at >= 0
-    }, 20_000)
+    }, 20_000).catch((error: unknown) => {
+      throw new Error(`not shown: ${JSON.stringify(shown.slice(seen))}`, { cause: error })
+    })
   const type = (text: string): boolean => child.stdin.write(text)
   return { child, done, see, type }
 }
@@ -206,7 +226,7 @@ describe("the conversation", () => {
         `n=0; trap 'n=$((n+1)); [ $n = 3 ] && { echo "fix: by hand" > "$1"; exit 0; }; echo $n > "${mark}"' INT\n` +
           `echo 0 > "${mark}"; while :; do sleep 0.05; done`
       )
-      const scenario = here.scenario([{ text: "fix: by the model" }, { text: "hello there" }])
+      const scenario = here.scenario([{ text: "fix: by the model" }])
       here.write("a.txt", "two\n")
       const { child, done, see, type } = onTerminal(here, ["--scenario", scenario], {
         EDITOR: path.join(here.bin, "my-editor")
@@ -232,7 +252,7 @@ describe("the conversation", () => {
         await see("committed ")
         await see("> ")
         type("hi\r")
-        await see("hello there")
+        await see("fix: by the model")
         await see("> ")
         type("\u0004")
         assert.strictEqual(await done, 0)
@@ -249,7 +269,7 @@ describe("the conversation", () => {
       here.hook("pre-commit", `echo > "${mark}"; exec sleep 600`)
       here.write("a.txt", "two\n")
       const before = here.index()
-      const { child, done, see, type } = onTerminal(here, ["--scenario", here.scenario([])])
+      const { child, done, see, type } = onTerminal(here, ["--scenario", here.scenario([{ text: "not asked" }])])
       try {
         await see("> ")
         for (let i = 0; i < 3; i++) {
