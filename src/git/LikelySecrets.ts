@@ -1,6 +1,6 @@
 /**
  * Lines that a commit would add and that look like secrets, and files that hold nothing else. A hint to the person, before
- * it is too late; nothing is held back because of it. Values are never part of what is told. Pure.
+ * it is too late; only publishing without a person stops at it. Values are never part of what is told. Pure.
  *
  * @since 0.1.0
  */
