@@ -103,6 +103,20 @@ export const processLayer = (in_memory: boolean): Layer.Layer<ProcessServices, C
     )
   )
 
+/**
+ * What the settings keep no longer goes, when the record is one of files; nothing is loaded where they keep everything.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const retained = (
+  { session_retention }: Pick<ConfigService["config"], "session_retention">,
+  in_memory: boolean
+): Effect.Effect<void, never, NodePlatform | SessionStore> =>
+  in_memory || (session_retention.max_age_days === undefined && session_retention.max_megabytes === undefined)
+    ? Effect.void
+    : Effect.flatMap(Effect.promise(() => import("./Retain.ts")), ({ retain }) => retain(session_retention))
+
 /** Everything of one workspace over the process. Build it anew for other settings. @since 0.1.0 @category layers */
 export const workspaceLayer = (
   options: AgentOptions

@@ -100,7 +100,9 @@ const numbering = (sql: SqlClient, entries: ForeignSession["entries"]) =>
     }
     const offset = first > top ? 0 : top - first + 1
     return (id: number): Effect.Effect<void, SqlError> =>
-      Effect.asVoid(query(sql, "UPDATE sqlite_sequence SET seq = MAX(seq, ?) WHERE name = 'messages'", [id + offset - 1]))
+      Effect.asVoid(
+        query(sql, "UPDATE sqlite_sequence SET seq = MAX(seq, ?) WHERE name = 'messages'", [id + offset - 1])
+      )
   })
 
 /**

@@ -26,6 +26,7 @@ import { AgentList } from "../../src/cli/AgentSchemas.ts"
 import { UsageDocument } from "../../src/cli/UsageSchemas.ts"
 import { SessionsCheckpoints, SessionsRewind } from "../../src/cli/CheckpointSchemas.ts"
 import * as Schemas from "../../src/cli/Schemas.ts"
+import { SessionMade, SessionsPrune, SessionsSearch } from "../../src/cli/SessionsSchemas.ts"
 import { merge } from "../../src/config/Merge.ts"
 import * as Tiers from "../../src/config/Tiers.ts"
 import { AgentEvent, AgentEventBody } from "../../src/domain/AgentEvent.ts"
@@ -47,6 +48,10 @@ const published: Readonly<Record<string, Published>> = {
   "run-result": { title: "The object of hanzo-dev run --output-format json", schema: Schemas.RunResult },
   "sessions-list": { title: "hanzo-dev sessions list --json", schema: Schemas.SessionsList },
   "sessions-show": { title: "hanzo-dev sessions show --json", schema: Schemas.SessionShow },
+  "sessions-fork": { title: "hanzo-dev sessions fork --json", schema: SessionMade },
+  "sessions-import": { title: "hanzo-dev sessions import --json", schema: SessionMade },
+  "sessions-search": { title: "hanzo-dev sessions search --json", schema: SessionsSearch },
+  "sessions-prune": { title: "hanzo-dev sessions prune --json", schema: SessionsPrune },
   "sessions-checkpoints": { title: "hanzo-dev sessions checkpoints --json", schema: SessionsCheckpoints },
   "sessions-rewind": { title: "hanzo-dev sessions rewind --json", schema: SessionsRewind },
   "config-show": { title: "hanzo-dev config show --json", schema: Schemas.ConfigShow },

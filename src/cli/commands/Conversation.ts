@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Trust } from "../../config/Trust.ts"
 import { Environment } from "../../platform/Environment.ts"
-import { loadSettings, optionsOf, processLayer, withScenario, workspaceLayer } from "../Compose.ts"
+import { loadSettings, optionsOf, processLayer, retained, withScenario, workspaceLayer } from "../Compose.ts"
 import * as Conversation from "../Conversation.ts"
 import { command } from "../Entry.ts"
 import * as Prompter from "../Prompter.ts"
@@ -34,7 +34,10 @@ export const converse = Effect.fn("Cli.converse")(function*(given: AgentValues) 
         Conversation.execute(values, shared, going),
         workspaceLayer({ ...options, config })
       )
-      if (typeof end === "number") return end
+      if (typeof end === "number") {
+        yield* retained(config.config, options.in_memory)
+        return end
+      }
       config = end.config
       going = end.going
     }

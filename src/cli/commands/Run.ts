@@ -1,6 +1,6 @@
 /** `hanzo-dev run`. @since 0.1.0 */
 import * as Effect from "effect/Effect"
-import { loadSettings, optionsOf, withAgent, withScenario } from "../Compose.ts"
+import { loadSettings, optionsOf, retained, withAgent, withScenario } from "../Compose.ts"
 import { direct } from "../Entry.ts"
 import * as Run from "../Run.ts"
 import * as Spec from "../Spec.ts"
@@ -12,5 +12,9 @@ export const main = direct(Spec.run, (given) =>
     const options = optionsOf(values, [])
     const config = yield* loadSettings(options)
     const { command } = values
-    return yield* withAgent({ ...options, config }, Run.execute(values, command === undefined ? {} : { command }))
+    const prompts = Run.execute(values, command === undefined ? {} : { command })
+    return yield* withAgent(
+      { ...options, config },
+      Effect.tap(prompts, () => retained(config.config, options.in_memory))
+    )
   }))
