@@ -190,11 +190,13 @@ describe("hanzo-dev git", () => {
 /** A person takes longer to answer than a line that was typed before the question: such a one is no answer. */
 const quiet = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 300))
 
+const script = "script"
+
 /** The conversation on a terminal of its own; `type` waits until something is shown. */
 const onTerminal = (here: Here, args: ReadonlyArray<string>, env: Record<string, string> = {}) => {
   // without the shell in between, which would die of the Ctrl-C that is meant for the program
   const command = `exec ${[process.execPath, program, ...args].map((arg) => `'${arg}'`).join(" ")}`
-  const child = spawn("script", ["-qefc", command, "/dev/null"], {
+  const child = spawn(script, ["-qefc", command, "/dev/null"], {
     cwd: here.repo,
     env: { ...here.home.env, TERM: "dumb", ...env },
     stdio: ["pipe", "pipe", "inherit"]

@@ -11,6 +11,8 @@ import type { GitError } from "../../src/git/GitError.ts"
 import { alive, eventually } from "../support/processes.ts"
 import { at, inPlace, type Place, place } from "./support.ts"
 
+const programs = { keygen: "ssh-keygen", gpg: "gpg", gpgconf: "gpgconf" }
+
 const reasonOf = <A>(effect: Effect.Effect<A, GitError, Git>) =>
   Effect.map(Effect.either(effect), (result) => Either.isLeft(result) ? result.left.reason : "done")
 
@@ -350,7 +352,7 @@ describe("12 /commit: hooks, locks and ends", () => {
     inPlace({}, (here) =>
       Effect.gen(function*() {
         const key = path.join(here.root, "key")
-        execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", key])
+        execFileSync(programs.keygen, ["-q", "-t", "ed25519", "-N", "", "-f", key])
         fs.writeFileSync(path.join(here.root, "signers"), `test@example.com ${fs.readFileSync(`${key}.pub`, "utf8")}`)
         here.git("config", "gpg.format", "ssh")
         here.git("config", "user.signingKey", key)
@@ -375,14 +377,14 @@ describe("12 /commit: hooks, locks and ends", () => {
       const home = fs.mkdtempSync("/tmp/hzgpg-")
       yield* Effect.addFinalizer(() =>
         Effect.sync(() => {
-          spawnSync("gpgconf", ["--kill", "all"], { env: { ...here.vars, GNUPGHOME: home } })
+          spawnSync(programs.gpgconf, ["--kill", "all"], { env: { ...here.vars, GNUPGHOME: home } })
           fs.rmSync(home, { recursive: true, force: true })
         })
       )
       fs.chmodSync(home, 0o700)
       const env = { ...here.vars, GNUPGHOME: home }
       const made = ["--batch", "--passphrase", "", "--quick-generate-key", "Test <test@example.com>", "ed25519", "sign"]
-      execFileSync("gpg", made, { env, stdio: "ignore" })
+      execFileSync(programs.gpg, made, { env, stdio: "ignore" })
       here.git("config", "commit.gpgSign", "true")
       here.write("a.txt", "two\n")
       const done = yield* Effect.provide(commitAll("fix: a"), at({ ...here, vars: env }))
