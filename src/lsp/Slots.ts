@@ -110,7 +110,7 @@ export const make = (input: SlotsInput): Slots => {
           server: error.server,
           message: `${error.message}; it ended ${slot.ends.length} times in ${
             endsWindowMs / 60_000
-          } min and is left alone (hanzo-dev lsp status)`
+          } min and is left alone; in a conversation, /lsp restart ${error.server} starts it again`
         })
         slot.state = { _tag: "Failed", error: failed }
         tell(failed.message)

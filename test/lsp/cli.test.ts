@@ -11,12 +11,15 @@ import type { CliExit } from "../../src/cli/Exit.ts"
 import * as Lsp from "../../src/cli/Lsp.ts"
 import * as Schemas from "../../src/cli/LspSchemas.ts"
 import * as Parser from "../../src/cli/Parser.ts"
+import * as Slash from "../../src/cli/slash/Lsp.ts"
 import * as Spec from "../../src/cli/Spec.ts"
+import { Lsp as Service } from "../../src/lsp/Lsp.ts"
 import { uriOf } from "../../src/lsp/Uri.ts"
 import { AtomicFile } from "../../src/platform/AtomicFile.ts"
 import { Terminal } from "../../src/platform/Terminal.ts"
 import * as Rooms from "../support/lsp/room.ts"
 import * as Servers from "../support/lsp/servers.ts"
+import { gone } from "../support/processes.ts"
 
 const limit = { timeout: 180_000 }
 
@@ -44,7 +47,8 @@ const inProject = <E>(
       ...argv: ReadonlyArray<string>
     ) => Effect.Effect<Ended>,
     root: string
-  ) => Effect.Effect<void, E>
+  ) => Effect.Effect<void, E>,
+  path = "/usr/bin:/bin"
 ) =>
   Effect.scoped(Effect.gen(function*() {
     const root = yield* Servers.project(files)
@@ -59,7 +63,7 @@ const inProject = <E>(
         return Effect.flatMap(valuesOf(spec, argv), execute).pipe(
           Effect.provide(
             Layer.mergeAll(
-              Rooms.layerOf(root, { servers, path: "/usr/bin:/bin" }),
+              Rooms.layerOf(root, { servers, path }),
               AtomicFile.layer,
               Terminal.layerTest({ out, err })
             )
@@ -139,7 +143,11 @@ describe("lsp diagnostics", () => {
             const { code, err, out } = yield* run(
               Spec.lspDiagnostics,
               Lsp.diagnostics,
-              ...["b.txt", "link.txt", "c.other", "large.txt", "./b.txt"]
+              "b.txt",
+              "link.txt",
+              "c.other",
+              "large.txt",
+              "./b.txt"
             )
             assert.strictEqual(code, 1)
             assert.strictEqual(
@@ -295,6 +303,30 @@ describe("lsp definition, references, hover, symbols, rename, status, doctor", (
   )
 
   it.live(
+    "a server that lacks the program it checks with: said, since it would say nothing is wrong",
+    () =>
+      Effect.scoped(Effect.gen(function*() {
+        const bin = yield* Servers.project({})
+        fs.symlinkSync(process.execPath, `${bin}/node`)
+        fs.symlinkSync(Servers.real.bash.argv[0], `${bin}/bash-language-server`)
+        const says = "bash has no diagnostics without shellcheck; to install it: apt-get install shellcheck"
+        yield* inProject({ "a.sh": "echo $1\n" }, {}, (run) =>
+          Effect.gen(function*() {
+            assert.include((yield* run(Spec.lspStatus, Lsp.status)).out, says)
+            const doctor = yield* run(Spec.lspDoctor, Lsp.doctor)
+            assert.strictEqual(doctor.code, 0, doctor.out)
+            assert.include(doctor.out, `answers about a.sh; ${says}`)
+            assert.deepStrictEqual(yield* run(Spec.lspDiagnostics, Lsp.diagnostics, "a.sh"), {
+              code: 0,
+              out: "",
+              err: `${says}\n`
+            })
+          }), bin)
+      })),
+    limit
+  )
+
+  it.live(
     "status starts nothing and says what is missing; doctor starts what is there",
     () =>
       inProject({ ...files, "main.rs": "fn main() {}\n" }, {}, (run) =>
@@ -308,6 +340,39 @@ describe("lsp definition, references, hover, symbols, rename, status, doctor", (
           assert.strictEqual(doctor.code, 1)
           assert.match(doctor.out, /^ok +hostile .*answers about [ab]\.txt\nFAIL +rust-analyzer .*rustup component add/)
         })),
+    limit
+  )
+})
+
+describe("/lsp in a conversation", () => {
+  it.live(
+    "shows how each server is; restart starts one anew, also one that ended too often",
+    () =>
+      Effect.scoped(Effect.gen(function*() {
+        const root = yield* Servers.project({ "a.txt": "BAD\n", "b.bad": "x\n" })
+        const pids = `${root}.pids`
+        const servers = {
+          hostile: { command: Servers.hostile({ pids }).argv, extensions: [".txt"] },
+          gone: { command: ["no-such-server"], extensions: [".bad"] }
+        }
+        yield* Effect.gen(function*() {
+          const said: Array<string> = []
+          const talk = { say: (text: string) => Effect.sync(() => void said.push(text)) }
+          const type = (argument: string) => Effect.map(Slash.lsp(argument, talk), () => said.splice(0).join(""))
+          assert.include(yield* type(""), "no language server has been needed yet")
+          const service = yield* Service
+          for (const file of ["a.txt", "b.bad"]) yield* service.diagnostics(`${root}/${file}`)
+          const shown = yield* type("")
+          assert.match(shown, /^hostile +ready +\. +1 file open$/m)
+          assert.match(shown, /^gone +missing +\. +.*no-such-server/m)
+          assert.include(yield* type("restart nothing"), "no language server nothing is known")
+          assert.include(yield* type("stop"), "/lsp restart SERVER")
+          assert.include(yield* type("restart hostile"), "hostile starts anew")
+          assert.isTrue((yield* service.diagnostics(`${root}/a.txt`)).ready)
+          assert.strictEqual(new Set(Servers.pidsIn(pids)).size, 2)
+        }).pipe(Effect.provide(Rooms.layerOf(root, { servers })))
+        for (const pid of Servers.pidsIn(pids)) assert.isTrue(yield* gone(pid))
+      })),
     limit
   )
 })

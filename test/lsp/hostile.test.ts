@@ -5,6 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as fs from "node:fs"
@@ -425,6 +426,23 @@ describe("8.6 answers that are none", () => {
           ])
         })
     ), limit)
+})
+
+describe("8.3 whoever no longer wants an answer", () => {
+  it.live(
+    "is cancelled on the wire when interrupted; the server stays usable",
+    () =>
+      withServer({ silent_on: ["textDocument/hover"] }, (client, { file, log }) =>
+        Effect.gen(function*() {
+          yield* ask(client, file)
+          const asking = yield* Effect.fork(client.hover(uriOf(file), 0, 0))
+          assert.isTrue(yield* eventually(() => Servers.methods(log).includes("textDocument/hover"), 60_000))
+          yield* Fiber.interrupt(asking)
+          assert.isTrue(yield* eventually(() => Servers.methods(log).includes("$/cancelRequest"), 60_000))
+          assert.isNotNull(yield* client.gotoDefinition(uriOf(file), 0, 0))
+        })),
+    limit
+  )
 })
 
 describe("8.8, 8.9 ends", () => {

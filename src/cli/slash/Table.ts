@@ -61,6 +61,10 @@ export const slashes: Readonly<Record<string, Slash>> = {
     help: "show the MCP servers and their prompts: /mcp, /mcp restart SERVER",
     load: async () => (await import("./Mcp.ts")).mcp
   },
+  lsp: {
+    help: "show the language servers: /lsp, /lsp restart SERVER",
+    load: async () => (await import("./Lsp.ts")).lsp
+  },
   usage: {
     help: "show the tokens and the cost of this session: /usage [turn|session|day|model|kind]",
     load: async () => (await import("./Usage.ts")).usage
