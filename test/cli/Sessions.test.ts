@@ -301,7 +301,7 @@ describe("a session from a list", () => {
         Effect.provide(on.layer),
         Effect.provideService(PlatformTerminal.Terminal, keyboard(names, shown))
       )
-      return { id, shown: shown.join("") }
+      return { id, shown: shown.join(""), frame: shown[0] ?? "" }
     })
 
   it.scoped("those of this project, the latest first; arrow keys and Enter", () =>
@@ -313,7 +313,7 @@ describe("a session from a list", () => {
       assert.notInclude(first.shown, "kettle")
       assert.strictEqual((yield* picked(["down", "enter"])).id, "ses_aa1")
       assert.strictEqual((yield* picked(["up", "up", "return"])).id, "ses_ab2")
-      for (const row of first.shown.replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, "").split("\n")) {
+      for (const row of first.frame.replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, "").split("\n")) {
         assert.isAtMost([...row].length, 90, "a line never wraps")
       }
     }))
