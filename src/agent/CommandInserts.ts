@@ -71,7 +71,9 @@ const fenced = (content: string): string => {
 }
 
 const shown = ({ error, is_error, output }: ToolResult): string =>
-  is_error ? [output, `[failed: ${error ?? "no reason was given"}]`].filter((each) => each !== "").join("\n") : output
+  is_error
+    ? [output.trimEnd(), `[failed: ${error ?? "no reason was given"}]`].filter((each) => each !== "").join("\n")
+    : output
 
 /**
  * What the prompt comes to: as it was typed, then the template with its inserts in their places.

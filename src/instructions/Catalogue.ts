@@ -12,11 +12,11 @@ import { line } from "../codec/TerminalText.ts"
 import type { ConfigService } from "../config/Config.ts"
 import {
   allowedTools,
-  definitionOf,
   type ExtensionFile,
   type ExtensionHomes,
   type ExtensionKind,
-  filesOf
+  filesOf,
+  isTrusted
 } from "../config/Extensions.ts"
 import { patternsOf } from "./AllowedTools.ts"
 import { decode } from "./Text.ts"
@@ -71,18 +71,6 @@ export interface Invocation {
 
 type Trusted = Pick<ConfigService, "trust">
 
-/** Whether what the file brings beside its text counts: exactly this content must have been trusted. */
-const counts = (file: ExtensionFile, { trust }: Trusted): boolean => {
-  if (file.tier === "user") return true
-  const wanted = definitionOf(file)
-  if (wanted === null) return true
-  if (trust.status !== "trusted" && trust.status !== "this_run") return false
-  const value = JSON.stringify(wanted.value)
-  return trust.definitions.some((known) =>
-    known.kind === wanted.kind && known.key === wanted.key && JSON.stringify(known.value) === value
-  )
-}
-
 const waitingFor = (file: ExtensionFile, { trust }: Trusted): string =>
   trust.definitions.some(({ key, kind }) => kind === file.kind && key === file.shown) && trust.status !== "untrusted"
     ? `${file.shown} has changed since this workspace was trusted; /reload, or \`hanzo-dev config trust\`, shows it`
@@ -113,7 +101,7 @@ const firstLine = (body: string): string =>
   line(body.split("\n").find((each) => each.trim() !== "")?.replace(/^#+\s*/, "") ?? "", 100)
 
 const commandOf = (file: ExtensionFile, front: FrontMatter, config: Trusted): Command => {
-  const trusted = counts(file, config)
+  const trusted = isTrusted(file, config.trust)
   const or = (text: string): string | null => text === "" ? null : text
   return {
     ...entryOf(file, front, trusted),
@@ -134,7 +122,7 @@ const skillOf = (file: ExtensionFile, front: FrontMatter, config: Trusted): Skil
   if (!skillName.test(name)) return "its name is no name of a skill: letters, digits, _ . and -, at most 64"
   if (description === "") return "it has no description, so that nobody knows when to use it"
   return {
-    ...entryOf(file, front, counts(file, config)),
+    ...entryOf(file, front, isTrusted(file, config.trust)),
     name,
     description,
     directory: file.file.slice(0, file.file.lastIndexOf("/"))

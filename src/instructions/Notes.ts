@@ -29,7 +29,7 @@ export const appended = (
   const item = [`- ${first}`, ...more.map((each) => each.trim() === "" ? "" : `  ${each}`)].join(end) + end
   const lead = text === "" || text === "\ufeff" || /\n$/.test(text) ? "" : end
   // behind a paragraph a list needs an empty line
-  const last = text.replace(/[\r\n]+$/, "").split(/\r?\n/).at(-1) ?? ""
+  const last = text.replace(/^\ufeff/, "").replace(/[\r\n]+$/, "").split(/\r?\n/).at(-1) ?? ""
   const gap = last === "" || /^\s*[-*+]\s/.test(last) || /^ {2,}\S/.test(last) || /\n\r?\n$/.test(text) ? "" : end
   const added = new TextEncoder().encode(lead + gap + item)
   const bytes = new Uint8Array(before.length + added.length)

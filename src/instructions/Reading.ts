@@ -25,6 +25,7 @@ export interface Found {
 export interface ReadOptions {
   /** Canonical. */
   readonly root: string
+  /** As they are set. */
   readonly home: string
   readonly config: string
   /** What all files may have together, in bytes. */
@@ -121,11 +122,15 @@ export const gather = (
   options: ReadOptions
 ): Effect.Effect<Gathered> =>
   Effect.gen(function*() {
-    const { config, home, root } = options
+    const { root } = options
+    // what files lead to is compared with where these really are
+    const real = (path: string) => Effect.orElseSucceed(fs.realPath(path), () => path)
+    const home = yield* real(options.home)
+    const config = yield* real(options.config)
     const files: Array<InstructionFile> = []
     const notices: Array<string> = []
     const seen = new Set<string>(options.known)
-    const shown = (path: string): string => shownPath(path, options)
+    const shown = (path: string): string => shownPath(path, { home, root })
     let left = options.max_bytes
     let full = false
 
