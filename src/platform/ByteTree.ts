@@ -15,7 +15,7 @@ import * as fs from "node:fs"
 /** @since 0.1.0 @category models */
 export type NodeKind = "file" | "link" | "directory" | "other"
 
-/** Times in milliseconds with a fraction; `mode` the permission bits. @since 0.1.0 @category models */
+/** Times in milliseconds with a fraction; `mode` the permission bits; `names` of a file that has several are above 1. @since 0.1.0 @category models */
 export interface NodeStat {
   readonly kind: NodeKind
   readonly size: number
@@ -23,6 +23,7 @@ export interface NodeStat {
   readonly ctime: number
   readonly ino: number
   readonly mode: number
+  readonly names: number
 }
 
 /** @since 0.1.0 @category models */
@@ -48,6 +49,8 @@ export const textOf = (path: string): string => {
   return path
 }
 
+const pieceBytes = 1024 * 1024
+
 const typeBits = 0o170000
 
 const statOf = (s: fs.Stats): NodeStat => {
@@ -58,7 +61,8 @@ const statOf = (s: fs.Stats): NodeStat => {
     mtime: s.mtimeMs,
     ctime: s.ctimeMs,
     ino: s.ino,
-    mode: s.mode & 0o7777
+    mode: s.mode & 0o7777,
+    names: s.nlink
   }
 }
 
@@ -154,6 +158,26 @@ export const blobHash = (
 ): { readonly update: (bytes: Uint8Array) => void; readonly digest: () => string } => {
   const hash = createHash("sha1").update(`blob ${size}\0`)
   return { update: (bytes) => void hash.update(bytes), digest: () => hash.digest("hex") }
+}
+
+/** The name that git has for what a file or a link holds; null = it is neither any more. @since 0.1.0 @category combinators */
+export const contentHash = (root: string, path: string, kind: NodeKind): string | null => {
+  if (kind === "link") {
+    const target = linkTarget(root, path)
+    if (target === null) return null
+    const hash = blobHash(target.byteLength)
+    hash.update(target)
+    return hash.digest()
+  }
+  const file = openFile(root, path)
+  if (file === null) return null
+  try {
+    const hash = blobHash(file.size)
+    for (let piece = file.read(pieceBytes); piece.byteLength > 0; piece = file.read(pieceBytes)) hash.update(piece)
+    return hash.digest()
+  } finally {
+    file.close()
+  }
 }
 
 /** Lets everything else that waits in this process go first. @since 0.1.0 @category combinators */

@@ -6,7 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { latin1Of, lookAt, octetsOf, textOf } from "../platform/ByteTree.ts"
+import { contentHash, latin1Of, lookAt, octetsOf, textOf } from "../platform/ByteTree.ts"
 import * as Writer from "../platform/ByteTreeWriter.ts"
 import type { ProcessesService } from "../platform/Processes.ts"
 import { type Git, gitFailure, processFailure } from "./Git.ts"
@@ -109,9 +109,13 @@ export const restore = (
       const entry: Entry | undefined = present.entries.get(path)
       const is = lookAt(root, path)
       if (entry === undefined || is === null) return entry === undefined && is === null
-      return is.kind === entry.kind &&
-        (is.kind === "directory" || (is.size === entry.size && is.mtime === entry.mtime && is.ctime === entry.ctime &&
-          is.ino === entry.ino))
+      if (is.kind !== entry.kind) return false
+      if (
+        is.kind === "directory" || (is.size === entry.size && is.mtime === entry.mtime && is.ctime === entry.ctime &&
+          is.ino === entry.ino)
+      ) return true
+      // another name of the same file was replaced just now
+      return is.mode === entry.mode && contentHash(root, path, is.kind) === entry.oid
     }
 
     /** A folder that its owner cannot write to is opened for the time of the restoration. */
@@ -159,7 +163,15 @@ export const restore = (
       attempt(path, () => Writer.createDirectory(root, path, made))
     }
 
-    const write = steps.write.filter(({ path }) => !failed.has(path))
+    // what has other names, perhaps outside of here, is written anew: its mode is theirs too
+    const shared = steps.modes.flatMap(({ mode, path }) => {
+      const entry = present.entries.get(path)
+      return entry?.kind === "file" && (lookAt(root, path)?.names ?? 1) > 1
+        ? [{ path, file: { kind: "file" as const, oid: entry.oid, mode, ignored: entry.ignored } }]
+        : []
+    })
+    const rewritten = new Set(shared.map(({ path }) => path))
+    const write = [...steps.write, ...shared].filter(({ path }) => !failed.has(path))
     const gone = new Set(steps.remove)
     const placed = (path: string): boolean => {
       const entry = present.entries.get(path)
@@ -231,6 +243,7 @@ export const restore = (
 
     return Effect.map(writeAll, () => {
       for (const { mode, path } of steps.modes) {
+        if (rewritten.has(path)) continue
         if (!still(path)) failed.set(path, meanwhile)
         else if (attempt(path, () => Writer.setMode(root, path, mode))) files++
       }

@@ -261,6 +261,24 @@ describe("snapshots", () => {
       })
     ))
 
+  it.scoped("names of one file come back as files of their own, and no name outside is touched", () =>
+    withPlace((at) =>
+      Effect.gen(function*() {
+        at.write("a", "1", 0o755)
+        at.write("b", "1", 0o644)
+        at.write("c", "c")
+        const before = picture(at.root)
+        const first = yield* take("before")
+        fs.writeFileSync(`${at.base}/outside`, "c", { mode: 0o600 })
+        at.sh("rm a c; ln b a; ln ../outside c")
+        yield* take("after", { since: first.id })
+        const { failed } = yield* back(first.id)
+        assert.deepStrictEqual(failed, [])
+        assert.deepStrictEqual(picture(at.root), before)
+        assert.strictEqual(fs.statSync(`${at.base}/outside`).mode & 0o777, 0o600)
+      })
+    ))
+
   it.scoped("a change within the same moment and of the same size is seen", () =>
     withPlace((at) =>
       Effect.gen(function*() {
