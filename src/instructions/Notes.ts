@@ -27,7 +27,7 @@ export const appended = (
   const end = /\r\n/.test(text) ? "\r\n" : "\n"
   const [first = "", ...more] = note.trim().split(/\r\n?|\n/)
   const item = [`- ${first}`, ...more.map((each) => each.trim() === "" ? "" : `  ${each}`)].join(end) + end
-  const lead = text === "" || text === "\ufeff" || /\n$/.test(text) ? "" : end
+  const lead = text === "" || text === "\ufeff" || text.endsWith("\n") ? "" : end
   // behind a paragraph a list needs an empty line
   const last = text.replace(/^\ufeff/, "").replace(/[\r\n]+$/, "").split(/\r?\n/).at(-1) ?? ""
   const gap = last === "" || /^\s*[-*+]\s/.test(last) || /^ {2,}\S/.test(last) || /\n\r?\n$/.test(text) ? "" : end
