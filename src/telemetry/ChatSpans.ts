@@ -80,9 +80,8 @@ export const usageAttributes = (usage: Usage): Attributes => ({
 
 /** Why a request has failed, in one word; undefined = it has not. */
 const errorTypeOf = (exit: Exit.Exit<unknown, unknown>, seen: Seen): string | undefined => {
-  if (seen.error !== null) return seen.error
-  if (Exit.isSuccess(exit)) return seen.stop === null ? "truncated" : undefined
-  return seen.stop !== null || !Cause.isInterruptedOnly(exit.cause) ? undefined : "cancelled"
+  if (seen.error !== null || seen.stop !== null) return seen.error ?? undefined
+  return Exit.isSuccess(exit) && seen.ended ? "truncated" : "cancelled"
 }
 
 /** What came of an answer. */
@@ -90,6 +89,8 @@ interface Seen {
   usage: Usage | null
   stop: Extract<StreamEvent, { readonly type: "message_stop" }> | null
   error: string | null
+  /** The stream came to its own end: nobody has left it. */
+  ended: boolean
   first: bigint | null
 }
 
@@ -123,7 +124,7 @@ export const make = (options: {
             : {})
         }
       })
-      const seen: Seen = { usage: null, stop: null, error: null, first: null }
+      const seen: Seen = { usage: null, stop: null, error: null, ended: false, first: null }
       const answer = content ? Content.answer() : null
 
       const settle = (error_type: string | undefined): void => {
@@ -171,6 +172,9 @@ export const make = (options: {
           }
           return chunk
         }),
+        Stream.onEnd(Effect.sync(() => {
+          seen.ended = true
+        })),
         Stream.tapErrorCause((cause) =>
           Effect.sync(() => {
             const failure: Option.Option<ApiError> = Cause.failureOption(cause)

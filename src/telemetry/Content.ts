@@ -8,6 +8,7 @@ import type { Message, Part } from "../domain/Message.ts"
 import { partsOf, textOf } from "../domain/MessageParts.ts"
 import type { StreamEvent } from "../domain/StreamEvent.ts"
 import type { ToolDef } from "../domain/Tool.ts"
+import { maxText } from "./Otlp.ts"
 
 const argumentsOf = (text: string): unknown => {
   try {
@@ -42,30 +43,45 @@ const messageOf = (message: Message): object =>
     }
     : { role: message.role, parts: partsOf(message).map(partOf) }
 
-/** All but the system prompt. @since 0.1.0 @category encoding */
+/**
+ * A list in JSON no longer than an attribute: the last members that fit, one at the least. Nothing is cut inside of one, so
+ * that no known secret is torn before it is taken out.
+ */
+const fitting = <A>(members: ReadonlyArray<A>, of: (member: A) => object): string => {
+  const texts: Array<string> = []
+  let left = maxText - 2
+  for (let at = members.length - 1; at >= 0; at--) {
+    const member = members[at]
+    const text = member === undefined ? "" : JSON.stringify(of(member))
+    left -= text.length + 1
+    if (left < 0 && texts.length > 0) break
+    texts.unshift(text)
+  }
+  return `[${texts.join(",")}]`
+}
+
+/** The latest ones that fit, without the system prompt. @since 0.1.0 @category encoding */
 export const inputMessages = (messages: ReadonlyArray<Message>): string =>
-  JSON.stringify(messages.filter(({ role }) => role !== "system").map(messageOf))
+  fitting(messages.filter(({ role }) => role !== "system"), messageOf)
 
 /** @since 0.1.0 @category encoding */
 export const systemInstructions = (messages: ReadonlyArray<Message>): string | undefined => {
   const system = messages.filter(({ role }) => role === "system")
   return system.length === 0
     ? undefined
-    : JSON.stringify(system.map((message) => ({ type: "text", content: textOf(message) })))
+    : fitting(system, (message) => ({ type: "text", content: textOf(message) }))
 }
 
 /** @since 0.1.0 @category encoding */
 export const toolDefinitions = (tools: ReadonlyArray<ToolDef>): string | undefined =>
   tools.length === 0
     ? undefined
-    : JSON.stringify(
-      tools.map(({ description, input_schema, name }) => ({
-        type: "function",
-        name,
-        description,
-        parameters: input_schema
-      }))
-    )
+    : fitting(tools, ({ description, input_schema, name }) => ({
+      type: "function",
+      name,
+      description,
+      parameters: input_schema
+    }))
 
 /** @since 0.1.0 @category encoding */
 export const promptMessages = (prompt: string | ReadonlyArray<Part>): string =>

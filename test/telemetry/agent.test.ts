@@ -1,8 +1,10 @@
 /** Whole runs with a real collector: which spans and metrics they leave, and what never stands in them. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { Agent } from "../../src/agent/Agent.ts"
 import { type Collector, collector, type Span, values } from "../support/collector.ts"
 import * as Agents from "../support/mcp/agent.ts"
 
@@ -183,6 +185,32 @@ describe("a run", () => {
       assert.strictEqual(values(point?.attributes ?? [])["error.type"], "auth")
       assert.notInclude(broken.received.map(({ body }) => body).join(), "no such key")
     }), limit)
+
+  it.live(
+    "a run that is stopped, and the request it was waiting for, are cancelled",
+    () =>
+      Effect.scoped(Effect.gen(function*() {
+        const on = yield* collector
+        const setting: Agents.Setting = {
+          servers: {},
+          vars: { OTEL_EXPORTER_OTLP_ENDPOINT: on.url },
+          turns: [{ text: "a beginning", fault: { kind: "hang", after: 1 } }]
+        }
+        yield* Effect.provide(
+          Effect.flatMap(Agent, (agent) =>
+            Stream.runForEach(
+              agent.run({ prompt: "go" }),
+              (event) =>
+                event.type === "text.delta" ? Effect.forkDaemon(agent.interrupt(event.session_id)) : Effect.void
+            )),
+          Agents.layerOf(yield* Agents.workspace, setting)
+        )
+        for (const name of ["chat test", "invoke_agent hanzo-dev"]) {
+          assert.strictEqual(values(one(on, name).attributes)["error.type"], "cancelled")
+        }
+      })),
+    limit
+  )
 
   it.live("a trace that is on goes on: TRACEPARENT", () =>
     Effect.gen(function*() {

@@ -8,8 +8,10 @@ import * as Logger from "effect/Logger"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import type { TelemetryTarget } from "../../src/config/TelemetryTarget.ts"
+import type { Message } from "../../src/domain/Message.ts"
 import { Environment } from "../../src/platform/Environment.ts"
 import { Http } from "../../src/platform/Http.ts"
+import * as Content from "../../src/telemetry/Content.ts"
 import * as Exporter from "../../src/telemetry/Exporter.ts"
 import * as Histograms from "../../src/telemetry/Histograms.ts"
 import * as Otlp from "../../src/telemetry/Otlp.ts"
@@ -255,6 +257,30 @@ describe("OTLP in JSON", () => {
     assert.notMatch(text, /[\uD800-\uDFFF]/u)
     assert.notInclude(text, "\\ud83d")
     assert.isBelow(text.length, Otlp.maxText + 1_000)
+  })
+})
+
+describe("content", () => {
+  it("of a long conversation the latest messages stand there, as sound JSON", () => {
+    const messages = Array.from(
+      { length: 100 },
+      (_, n): Message => ({ role: "user", content: `${n} ${"x".repeat(5_000)}` })
+    )
+    const text = Content.inputMessages([{ role: "system", content: "rules" }, ...messages])
+    assert.isAtMost(text.length, Otlp.maxText)
+    const kept = JSON.parse(text) as ReadonlyArray<{ readonly parts: ReadonlyArray<{ readonly content: string }> }>
+    assert.strictEqual(kept.length, 12)
+    assert.match(kept.at(-1)?.parts[0]?.content ?? "", /^99 x/)
+    assert.isAbove(Content.inputMessages([{ role: "user", content: "y".repeat(100_000) }]).length, 100_000)
+  })
+
+  it("bytes are left out", () => {
+    const text = Content.promptMessages([
+      { type: "image", media_type: "image/png", data: "AAAA" },
+      { type: "file", media_type: "application/pdf", data: "BBBB" }
+    ])
+    assert.notMatch(text, /AAAA|BBBB/)
+    assert.include(text, "image/png")
   })
 })
 
