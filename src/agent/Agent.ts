@@ -73,7 +73,10 @@ export interface AgentService {
   readonly run: (input: RunInput) => Stream.Stream<AgentEvent, AgentError>
   /** Stops the session's run, if there is one; returns after it has settled. */
   readonly interrupt: (session_id: string, reason?: string) => Effect.Effect<void>
-  /** Input while a run is on: `steer` reaches the model at the next turn boundary, `follow_up` after the run's answer. */
+  /**
+   * Input while a run is on: `steer` reaches the model at the next turn boundary, `follow_up` after the run's answer. False
+   * = nobody takes it: there is no run, or the agent of a command works in it.
+   */
   readonly send: (session_id: string, content: string, kind: "steer" | "follow_up") => Effect.Effect<boolean>
 }
 

@@ -57,6 +57,8 @@ const mailboxCapacity = 256
 interface ActiveRun {
   readonly cancel: Deferred.Deferred<string>
   readonly ended: Deferred.Deferred<void>
+  /** Its own agent works, and not one of a command. */
+  readonly listens: boolean
   readonly steering: Array<string>
   readonly followUps: Array<string>
 }
@@ -206,6 +208,7 @@ export const make = Effect.gen(function*() {
       const run: ActiveRun = {
         cancel: yield* Deferred.make<string>(),
         ended: yield* Deferred.make<void>(),
+        listens: input.delegate === undefined,
         steering: [],
         followUps: []
       }
@@ -544,7 +547,7 @@ export const make = Effect.gen(function*() {
     send: (session_id, content, kind) =>
       Effect.sync(() => {
         const run = active.get(session_id)
-        if (run === undefined) return false
+        if (run === undefined || !run.listens) return false
         ;(kind === "steer" ? run.steering : run.followUps).push(content)
         return true
       })

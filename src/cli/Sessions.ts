@@ -43,7 +43,12 @@ export const list = Effect.fn("Cli.sessions.list")(function*(values: Spec.Values
   const store = yield* SessionStore
   const { root } = yield* Workspace
   const sessions = yield* Effect.mapError(
-    store.list({ ...(values.all ? {} : { workspace: root }), limit: values.limit ?? 50, archived: values.archived }),
+    store.list({
+      ...(values.all ? {} : { workspace: root }),
+      limit: values.limit ?? 50,
+      archived: values.archived,
+      subagents: values.subagents
+    }),
     storageExit
   )
   if (values.json) yield* printJson({ v: 1, sessions } satisfies SessionsList)

@@ -36,7 +36,7 @@ const descriptions: Readonly<Record<string, string>> = {
   max_tokens: "Tokens a conversation may take; it is compacted before. 0 = never; null = the window of the model.",
   reserve_recent: "Latest turns that compaction leaves alone.",
   vim_timeout_ms: "Milliseconds a pending Vim command waits; 0 = for ever.",
-  auto_max_rounds: "Rounds of automatic continuation.",
+  auto_max_rounds: "How often what the review of /auto finds goes back to the code.",
   session_titles: "Where the title of a new session comes from: the first words of its first prompt, or the model.",
   session_retention: "How long sessions are kept: days since they were active last, and room for all of them. " +
     "Archived ones are kept. Counts in the user's settings only.",

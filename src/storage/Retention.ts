@@ -6,6 +6,7 @@
 import type { SqlClient } from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import { leave } from "./Descent.ts"
 import { query } from "./Query.ts"
 
 /** A session that may go, with about how many bytes it takes. @since 0.1.0 @category models */
@@ -44,9 +45,9 @@ export const expired = <A extends Candidate>(
   })
 }
 
-/** Neither pinned nor archived, nor with a run that is on. */
+/** Neither pinned nor archived, nor with a run that is on; those of subagents go with the session they worked for. */
 const mayGo =
-  "is_archived = 0 AND NOT EXISTS (SELECT 1 FROM pins p WHERE p.session_id = s.id) AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = s.id AND r.status = 'running')"
+  "is_archived = 0 AND (s.source <> 'subagent' OR s.parent_session_id IS NULL) AND NOT EXISTS (SELECT 1 FROM pins p WHERE p.session_id = s.id) AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = s.id AND r.status = 'running')"
 
 /** Sessions that may go at all, the one that was active longest ago first. @since 0.1.0 @category constructors */
 export const candidates = (
@@ -75,23 +76,18 @@ export const used = (sql: SqlClient): Effect.Effect<number, SqlError> =>
     (rows) => rows[0]?.bytes ?? 0
   )
 
-/** Deletes those of these sessions that still may go; gives their ids. @since 0.1.0 @category combinators */
+/** Deletes those of these sessions that still may go; gives their ids, and those of their subagents. @since 0.1.0 @category combinators */
 export const remove = (
   sql: SqlClient,
   ids: ReadonlyArray<string>
-): Effect.Effect<ReadonlyArray<string>, SqlError> =>
+): Effect.Effect<{ readonly gone: ReadonlyArray<string>; readonly below: ReadonlyArray<string> }, SqlError> =>
   Effect.gen(function*() {
     const json = JSON.stringify(ids)
-    const gone = yield* query<{ readonly id: string }>(
+    const deleted = yield* query<{ readonly id: string }>(
       sql,
       `DELETE FROM sessions AS s WHERE s.id IN (SELECT value FROM json_each(?)) AND ${mayGo} RETURNING id`,
       [json]
     )
-    const deleted = gone.map(({ id }) => id)
-    yield* query(
-      sql,
-      "UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id IN (SELECT value FROM json_each(?))",
-      [JSON.stringify(deleted)]
-    )
-    return deleted
+    const gone = deleted.map(({ id }) => id)
+    return { gone, below: yield* leave(sql, gone) }
   })

@@ -259,9 +259,14 @@ export interface SessionStoreService {
       readonly limit?: number
       readonly offset?: number
       readonly archived?: boolean
+      /** Those of subagents too. */
+      readonly subagents?: boolean
     }
   ) => Effect.Effect<ReadonlyArray<SessionSummary>, StorageError>
-  /** With all messages, runs and attempts; sessions that came from it stay and have no parent any more. */
+  /**
+   * With all messages, runs and attempts, and the sessions of its subagents; other sessions that came from it stay and
+   * have no parent any more.
+   */
   readonly delete: (id: string) => Effect.Effect<void, StorageError>
   /** With `instead_of` only while the title is still that one. */
   readonly setTitle: (id: string, title: string, instead_of?: string | null) => Effect.Effect<void, StorageError>

@@ -13,6 +13,7 @@ import type * as Scope from "effect/Scope"
 import { ProcessIdentity, type ProcessIdentityService } from "../platform/ProcessIdentity.ts"
 import * as Sqlite from "../platform/Sqlite.ts"
 import { decoded } from "./Decoded.ts"
+import { leave } from "./Descent.ts"
 import * as EntryRecords from "./EntryRecords.ts"
 import { grouped } from "./History.ts"
 import { migrate, newest } from "./Migrations.ts"
@@ -169,6 +170,7 @@ export const make = (
       list: Effect.fn("SessionStore.list")((filter) =>
         storing(sessionsWhere(
           `is_archived = ? ${filter.workspace === undefined ? "" : "AND workspace = ?"}
+            ${filter.subagents === true ? "" : "AND (source <> 'subagent' OR parent_session_id IS NULL)"}
             ORDER BY is_pinned DESC, last_active DESC, rowid DESC LIMIT ? OFFSET ?`,
           [
             filter.archived === true ? 1 : 0,
@@ -180,13 +182,13 @@ export const make = (
       ),
 
       delete: Effect.fn("SessionStore.delete")((id) =>
-        Effect.zipRight(
+        Effect.flatMap(
           writing(Effect.gen(function*() {
             yield* required(id)
-            yield* query(sql, "UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id = ?", [id])
             yield* query(sql, "DELETE FROM sessions WHERE id = ?", [id])
+            return [id, ...yield* leave(sql, [id])]
           })),
-          forget([id])
+          forget
         )
       ),
 
@@ -272,8 +274,8 @@ export const make = (
 
       prune: Effect.fn("SessionStore.prune")(function*(ids) {
         const { remove } = yield* retention
-        const gone = yield* writing(remove(sql, ids))
-        yield* forget(gone)
+        const { below, gone } = yield* writing(remove(sql, ids))
+        yield* forget([...gone, ...below])
         return gone
       }),
 

@@ -428,6 +428,7 @@ describe("14.6: the tree is stopped and settled as one", () => {
                 (event) => Effect.sync(() => void (session_id = event.session_id))
               ))
               yield* gate.reached
+              assert.isFalse(yield* agent.send(session_id, "nobody would read it", "steer"))
               yield* how === "interrupt" ? agent.interrupt(session_id) : Fiber.interrupt(fiber)
               const all = [session_id, ...(yield* children).map(({ id }) => id)]
               assert.lengthOf(all, { plan: 2, code: 3, review: 4 }[stage])
@@ -440,8 +441,6 @@ describe("14.6: the tree is stopped and settled as one", () => {
               assert.strictEqual(last?.status, "cancelled")
               const kept = JSON.stringify(yield* store.history(session_id))
               assert.strictEqual(kept.includes("THE PLAN"), stage !== "plan")
-              // the session goes on
-              assert.isFalse(yield* agent.send(session_id, "x", "steer"))
             }))
         }))
     }
@@ -507,6 +506,10 @@ describe("14.6: the tree is stopped and settled as one", () => {
         assert.strictEqual(world.of("main")[0]?.session_id, session_id)
         const latest = yield* store.latest(world.root)
         assert.strictEqual(latest._tag === "Some" ? latest.value.id : "", session_id)
+        // it is no session of its own in a list, and goes with its parent
+        assert.deepStrictEqual((yield* store.list({})).map(({ id }) => id), [session_id])
+        yield* store.delete(session_id)
+        assert.deepStrictEqual(yield* store.list({ subagents: true }), [])
       })))
 
   it.live("no instruction, or an agent that there is not: nothing is spawned, nothing recorded", () =>
@@ -517,7 +520,7 @@ describe("14.6: the tree is stopped and settled as one", () => {
           const ended = yield* Effect.either(run({ prompt, delegate: { agent } }))
           assert.strictEqual(ended._tag, "Left")
         }
-        assert.deepStrictEqual(yield* store.list({}), [])
+        assert.deepStrictEqual(yield* store.list({ subagents: true }), [])
         assert.deepStrictEqual(world.asked, [])
       })))
 })

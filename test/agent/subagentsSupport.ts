@@ -181,7 +181,7 @@ export const run = (input: RunInput): Effect.Effect<Ran, AgentError, Agent> =>
 /** The sessions of subagents, oldest first. */
 export const children = Effect.gen(function*() {
   const store = yield* SessionStore
-  const all = yield* store.list({})
+  const all = yield* store.list({ subagents: true })
   return all.filter((session) => session.parent_session_id !== null).toSorted((a, b) => a.id < b.id ? -1 : 1)
 })
 

@@ -101,7 +101,14 @@ describe("hanzo-dev agent auto, the whole program on a project whose test fails 
       const listed = await run(home, ["sessions", "list", "--json"])
       const { sessions } = JSON.parse(listed.stdout) as { sessions: ReadonlyArray<{ id: string }> }
       const session_id = String(done.lines.at(-1)?.["session_id"])
-      assert.include(sessions.map(({ id }) => id), session_id)
+      assert.deepStrictEqual(sessions.map(({ id }) => id), [session_id])
+      const every = JSON.parse((await run(home, ["sessions", "list", "--subagents", "--json"])).stdout) as {
+        sessions: ReadonlyArray<{ parent_session_id: string | null }>
+      }
+      assert.deepStrictEqual(
+        every.sessions.map(({ parent_session_id }) => parent_session_id).toSorted(),
+        [session_id, session_id, session_id, null].toSorted()
+      )
       const stage = done.lines.find((line) => line.type === "subagent.started")?.["child_session_id"]
       const shown = await run(home, ["sessions", "show", "--json", String(stage)])
       assert.include(shown.stdout, `"parent_session_id": "${session_id}"`)

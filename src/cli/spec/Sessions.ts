@@ -14,6 +14,7 @@ export const sessionsList = {
   summary: "List the sessions of this project, the latest first.",
   options: [
     { kind: "flag", name: "all", alias: "a", description: "List the sessions of every project." },
+    { kind: "flag", name: "subagents", description: "List the sessions of subagents too." },
     { kind: "flag", name: "archived", description: "List the archived ones." },
     {
       kind: "integer",
