@@ -171,7 +171,9 @@ export const start = (
       Peer.make(duplex, handlers, {
         name: `language server ${server}`,
         cancel: ({ id }) => ({ method: "$/cancelRequest", params: { id } }),
-        cancelled_answer: { code: -32_800, message: "cancelled" }
+        cancelled_answer: { code: -32_800, message: "cancelled" },
+        // what the user suffers from is said in a line of its own
+        warn: Effect.logDebug
       }),
       scope
     )

@@ -94,6 +94,8 @@ export interface JsonRpcPeerOptions<C> {
   readonly cancelled_answer?: JsonRpcErrorObject | null
   /** Requests of theirs at work at one time; more are refused. Default 256. */
   readonly max_inbound?: number
+  /** What is done with words about what the other end does wrong and nobody suffers from. Default: a warning in the log. */
+  readonly warn?: (text: string) => Effect.Effect<void>
   /** What to tell the duplex about an answer of ours to a request of theirs. */
   readonly answer_context?: (request: JsonRpcRequest) => C | undefined
 }

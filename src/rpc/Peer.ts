@@ -73,7 +73,7 @@ export const make = <E, C = undefined>(
       if (count > most) return Effect.void
       warned.set(kind, count)
       const last = count === most && most > 1 ? "; more of these are not reported" : ""
-      return Effect.logWarning(`${options.name}: ${text}${last}`)
+      return (options.warn ?? Effect.logWarning)(`${options.name}: ${text}${last}`)
     }
 
     const closedError = (method: string, error: E | null): JsonRpcError | E =>
