@@ -63,6 +63,10 @@ const helpWidth = Math.max(10, ...names.map((one) => one.length + 2))
 /** What commands of the user's own cannot be called. */
 const taken: ReadonlySet<string> = new Set([...names, "quit"])
 
+/** The name of a command in a folder, which no path looks like: `/git:log`; null = the text calls none. */
+const namespaced = (text: string): string | null =>
+  /^\/([\p{L}\p{N}_.-]+(?::[\p{L}\p{N}_.-]+)+)(?:[ \t][^\n]*)?$/u.exec(text.trim())?.[1] ?? null
+
 const customCommands = Effect.promise(() => import("./CustomCommands.ts"))
 
 /**
@@ -314,7 +318,8 @@ export const execute = Effect.fn("Cli.conversation")(function*(
     const typed = typedOf(input.text)
     const slashed = typed.kind === "unknown" || (typed.kind === "prompt" && /^\s*\/[\p{L}\p{N}]/u.test(typed.text))
     if (slashed && (yield* custom(input.text))) continue
-    if (typed.kind === "prompt") yield* turn(typed.text)
+    const missing = typed.kind === "unknown" ? typed.name : namespaced(input.text)
+    if (typed.kind === "prompt" && missing === null) yield* turn(typed.text)
     else if (typed.kind === "command") {
       if (isOwn(typed.name)) yield* own(typed.name, typed.argument)
       else {
@@ -322,10 +327,11 @@ export const execute = Effect.fn("Cli.conversation")(function*(
         if (slash !== undefined) yield* (yield* Effect.promise(slash.load))(typed.argument, talk)
       }
       if (reload !== undefined) return reload
-    } else if (typed.kind === "unknown") {
-      const near = typed.near ?? (yield* (yield* customCommands).near(typed.name, taken))
+    } else if (missing !== null) {
+      const near = (typed.kind === "unknown" ? typed.near : undefined) ??
+        (yield* (yield* customCommands).near(missing, taken))
       yield* terminal.err(
-        `there is no command /${line(typed.name, 40)}${
+        `there is no command /${line(missing, 80)}${
           near === undefined ? "" : `; did you mean /${line(near, 80)}?`
         } /help lists them\n`
       )

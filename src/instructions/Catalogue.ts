@@ -162,10 +162,14 @@ export const commands = (
   config: Trusted
 ): Effect.Effect<Catalogue<Command>> =>
   Effect.map(filesOf(fs, "command", homes), (files) => {
-    // names of MCP prompts
-    const reserved = (name: string): boolean => name.startsWith("mcp__")
-    return catalogue(files, (file, front) =>
-      reserved(file.name) ? "names that begin with mcp__ are prompts of MCP servers" : commandOf(file, front, config))
+    /** Why a name cannot be a command's; null = it can. */
+    const reserved = (name: string): string | null =>
+      name.startsWith("mcp__")
+        ? "names that begin with mcp__ are prompts of MCP servers"
+        : name === "skill"
+        ? "/skill calls the skills"
+        : null
+    return catalogue(files, (file, front) => reserved(file.name) ?? commandOf(file, front, config))
   })
 
 /** Read anew at each call. @since 0.1.0 @category combinators */
