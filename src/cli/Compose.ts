@@ -234,15 +234,17 @@ export const toolsLayer = (choice: SettingsChoice) =>
 /** A model for one request of a command, on the record of spending; no tools. Call once. @since 0.1.0 @category layers */
 export const modelLayer = (choice: SettingsChoice & { readonly scenario?: string | undefined }) =>
   Layer.unwrapEffect(Effect.gen(function*() {
-    const [{ layerModels, layerProcess, layerSettings }, { Credentials }, { inOrder }, Metered] = yield* Effect.promise(
-      () =>
-        Promise.all([
-          import("../app/Runtime.ts"),
-          import("../credentials/Credentials.ts"),
-          import("../domain/Layers.ts"),
-          import("../provider/Metered.ts")
-        ])
+    const [runtime, { Credentials }, { inOrder }, Metered, TelemetryLive, Traced] = yield* Effect.promise(() =>
+      Promise.all([
+        import("../app/Runtime.ts"),
+        import("../credentials/Credentials.ts"),
+        import("../domain/Layers.ts"),
+        import("../provider/Metered.ts"),
+        import("../telemetry/TelemetryLive.ts"),
+        import("../telemetry/Traced.ts")
+      ])
     )
+    const { layerModels, layerProcess, layerSettings } = runtime
     const path = yield* Path.Path
     const { cwd } = yield* Environment
     const { scenario } = choice
@@ -251,7 +253,9 @@ export const modelLayer = (choice: SettingsChoice & { readonly scenario?: string
         layerProcess(),
         layerSettings(settingsOf(choice)),
         Credentials.layerStore,
+        TelemetryLive.layer,
         layerModels(scenario === undefined ? {} : { scenario_file: path.resolve(cwd, scenario) }),
+        Traced.layerClient,
         Metered.layer
       ),
       compositionExit
