@@ -15,7 +15,7 @@ import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Scope from "effect/Scope"
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -33,12 +33,18 @@ interface Context {
 
 const calls = 200
 
+const hasSetsid = (): boolean => spawnSync("setsid", ["true"]).status === 0
+
 /** A call of the tool `echo` of the same program, by each client in a process of its own. */
 const clients = async (root: string, home: string) => {
   const everything = path.join(root, "node_modules/@modelcontextprotocol/server-everything/dist/index.js")
   const argv: readonly [string, ...ReadonlyArray<string>] = [process.execPath, everything, "stdio"]
   const env = { PATH: process.env["PATH"] ?? "", HOME: home }
-  const params = { command: argv[0], args: argv.slice(1), env, stderr: "ignore" as const }
+  // A server of ours has a process group, and so a session, of its own, and the scheduler of Linux gives sessions their
+  // shares (autogroups): on a busy machine a pipe between two of them is slower, whoever writes into it. The clients are
+  // compared here and not the scheduler, so theirs have sessions too.
+  const [command, ...args] = hasSetsid() ? ["setsid", ...argv] : argv
+  const params = { command, args, env, stderr: "ignore" as const }
 
   const runtime = ManagedRuntime.make(
     Layer.mergeAll(Processes.layer, AppendLog.layer, Logger.minimumLogLevel(LogLevel.None))
