@@ -164,7 +164,7 @@ export const prepare = (tools: Repository.Tools): Effect.Effect<Prepared, GitErr
       }),
       runner.run({ args: ["log", "-10", "--no-show-signature", "--format=%s"], cwd: top }),
       runner.run({ args: ["write-tree"], cwd: top, index })
-    ])
+    ], { concurrency: 3 })
     const changed = status.files.filter((file) => file.staged !== ".")
     const after = yield* Effect.mapError(files.read(index), filesError)
     const appearing = changed.filter((file) => "ARC".includes(file.staged)).map((file) => file.path)

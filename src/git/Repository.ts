@@ -32,6 +32,13 @@ export interface Tools {
 
 const withoutEnd = (text: string): string => text.endsWith("\n") ? text.slice(0, -1) : text
 
+const questions: ReadonlyArray<ReadonlyArray<string>> = [
+  ["--show-toplevel"],
+  ["--absolute-git-dir"],
+  ["--git-common-dir"],
+  ["--git-path", "index"]
+]
+
 /** Fails with `not_a_repository`, `no_worktree`, `unsafe`. @since 0.1.0 @category constructors */
 export const find = ({ cwd, runner }: Tools): Effect.Effect<Repository, GitError> =>
   Effect.gen(function*() {
@@ -40,15 +47,15 @@ export const find = ({ cwd, runner }: Tools): Effect.Effect<Repository, GitError
         runner.must("git rev-parse", { args: ["rev-parse", "--path-format=absolute", ...args], cwd }),
         ({ stdout }) => withoutEnd(stdout)
       )
-    const inside = yield* parse("--is-inside-work-tree")
-    if (inside.trim() !== "true") {
+    const all = yield* parse("--is-inside-work-tree", ...questions.flat())
+    const [inside, ...answers] = all.split("\n")
+    if (inside !== "true") {
       return yield* fail("no_worktree", "there is no working tree here: a bare repository, or the inside of .git")
     }
-    // one question a process: a path may hold line ends
-    const [top, git_dir, common_dir, index] = yield* Effect.all(
-      [parse("--show-toplevel"), parse("--absolute-git-dir"), parse("--git-common-dir"), parse("--git-path", "index")],
-      { concurrency: 4 }
-    )
+    // a path may hold line ends: then one question a process
+    const [top = "", git_dir = "", common_dir = "", index = ""] = answers.length === questions.length
+      ? answers
+      : yield* Effect.forEach(questions, (question) => parse(...question))
     return { top, git_dir, common_dir, index }
   })
 

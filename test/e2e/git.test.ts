@@ -265,6 +265,28 @@ describe("the conversation", () => {
     })
   })
 
+  it("hanzo-dev git commit on a terminal asks as the conversation does; no is exit code 1 and changes nothing", async () => {
+    await withPlace({}, async (here) => {
+      here.write("a.txt", "two\n")
+      const before = here.index()
+      const scenario = here.scenario([{ text: "fix: by the model" }])
+      for (const [answer, code] of [["n", 1], ["\u0003", 1], ["\u0004", 1], ["y", 0]] as const) {
+        assert.strictEqual(here.index(), before)
+        const { child, done, see, type } = onTerminal(here, ["git", "commit", "--scenario", scenario])
+        try {
+          await see("    fix: by the model")
+          await see("n no > ")
+          await quiet()
+          type(answer.length === 1 && answer < " " ? answer : `${answer}\r`)
+          assert.strictEqual(await done, code)
+        } finally {
+          child.kill("SIGKILL")
+        }
+      }
+      assert.strictEqual(here.git("log", "-1", "--format=%s"), "fix: by the model")
+    })
+  })
+
   it("Ctrl-C stops one command after the other, each time as the first one", async () => {
     await withPlace({}, async (here) => {
       const mark = path.join(here.root, "mark")
