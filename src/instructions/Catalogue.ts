@@ -230,12 +230,14 @@ const maxShown = 100_000
 export const skillFile = (
   fs: FileSystem.FileSystem,
   skill: Skill,
-  file: string
+  file: string,
+  denies: (path: string) => boolean
 ): Effect.Effect<{ readonly text: string } | { readonly problem: string }> =>
   Effect.gen(function*() {
     const directory = yield* fs.realPath(skill.directory)
     const real = yield* fs.realPath(`${directory}/${file}`)
     if (!real.startsWith(`${directory}/`)) return { problem: `${file} is not in the folder of the skill ${skill.name}` }
+    if (denies(real)) return { problem: `a rule denies read of ${file}` }
     const info = yield* fs.stat(real)
     if (info.type !== "File") return { problem: `${file} is no file` }
     if (info.size > BigInt(maxSkillFile)) {

@@ -298,7 +298,7 @@ const make = Effect.gen(function*() {
         if (skill === undefined) return null
         const { skillFile, skillText } = yield* catalogue
         if (file === undefined) return { text: yield* skillText(fs, skill), allows: skill.allows }
-        const read = yield* skillFile(fs, skill, file)
+        const read = yield* skillFile(fs, skill, file, options.denies)
         return "problem" in read ? read : { text: read.text, allows: [] }
       }),
     commands,

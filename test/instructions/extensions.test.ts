@@ -209,6 +209,16 @@ describe("skills", () => {
           assert.match(textOf(yield* invocation("/skill nothing")), /refused: .*the skills are pdf/)
         }))
     }))
+
+  it.scoped("a file that a rule denies `read` of is not shown", () =>
+    Effect.gen(function*() {
+      const made = yield* world({
+        "config/skills/a/SKILL.md": command("description: x", "see b.md"),
+        "config/skills/a/b.md": "SECRET"
+      })
+      const found = yield* within(made, ({ skill }) => skill("a", "b.md"), { denies: (at) => at.endsWith("/b.md") })
+      assert.deepStrictEqual(found, { problem: "a rule denies read of b.md" })
+    }))
 })
 
 describe("arguments", () => {

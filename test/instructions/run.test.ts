@@ -317,4 +317,30 @@ describe("the system prompt", () => {
         events.some((event) => event.type === "notice" && event.message.includes("a rule denies read of b/AGENTS.md"))
       )
     }))
+
+  it.scoped("5.7: what came with a folder moves into the prompt when its result was summarised", () =>
+    Effect.gen(function*() {
+      const made = yield* world({ "project/a/AGENTS.md": "RULES OF A", "project/a/x.txt": "x\n".repeat(2000) })
+      const turns = [
+        { calls: [{ name: "read", arguments: { path: "a/x.txt" } }] },
+        { text: "seen" },
+        { text: "two" },
+        { text: "three" },
+        { text: "## Goal\nread the file\n## Next step\nnone" },
+        system
+      ]
+      yield* inWorld(
+        made,
+        { settings: { permissions: { "*": "allow" }, max_tokens: 100_000, reserve_recent: 1 }, turns },
+        Effect.gen(function*() {
+          const first = yield* run({ prompt: "read it" })
+          const session_id = first[0]?.session_id ?? ""
+          for (const prompt of ["b", "c"]) yield* run({ prompt, session_id })
+          const compacted = yield* run({ prompt: "", session_id, compact: { focus: "" } })
+          assert.isTrue(compacted.some((event) => event.type === "compaction" && event.compacted_count > 0))
+          const { message } = end(yield* run({ prompt: "what now", session_id }))
+          assert.include(message, "from=\"a/AGENTS.md\"")
+        })
+      )
+    }))
 })
