@@ -8,7 +8,7 @@ import * as Stream from "effect/Stream"
 import type { ApiClientService, RequestPurpose } from "../domain/ApiClient.ts"
 import type { Usage } from "../domain/Usage.ts"
 import { costOf } from "../provider/Cost.ts"
-import { counting, limitError } from "../provider/Metered.ts"
+import { counting, limitError, unknownLimit } from "../provider/Metered.ts"
 import type { StorageError } from "../storage/SessionStore.ts"
 import { account } from "./Account.ts"
 import type { RunState } from "./Loop.ts"
@@ -38,11 +38,12 @@ export const book = (
 export const samplingClient = (context: RunContext, state: RunState): ApiClientService => ({
   sendMessage: (messages, tools, options) =>
     Stream.unwrap(Effect.gen(function*() {
-      const checked = context.limits === null
-        ? null
-        : yield* Effect.option(context.limits.check(context.session_id, context.model))
-      if (checked !== null && checked._tag === "Some" && checked.value.reached !== null) {
-        return yield* limitError(checked.value.reached)
+      if (context.limits !== null) {
+        const { reached } = yield* Effect.mapError(
+          context.limits.check(context.session_id, context.model),
+          unknownLimit
+        )
+        if (reached !== null) return yield* limitError(reached)
       }
       return counting(
         context.api.sendMessage(messages, tools, { ...options, booked: true }),

@@ -16,7 +16,7 @@ import * as Layers from "../domain/Layers.ts"
 import type { StreamEvent } from "../domain/StreamEvent.ts"
 import type { Usage } from "../domain/Usage.ts"
 import { Workspace } from "../domain/Workspace.ts"
-import { SessionStore } from "../storage/SessionStore.ts"
+import { SessionStore, type StorageError } from "../storage/SessionStore.ts"
 import { fromModelError } from "./AgentRunGateway.ts"
 import { costOf } from "./Cost.ts"
 import * as CostLimits from "./CostLimits.ts"
@@ -59,6 +59,15 @@ export const counting = <E>(
 export const limitError = ({ message }: CostLimits.LimitReached): ApiError =>
   new ApiError({ reason: "bad_request", code: "cost_limit", message, retryable: false })
 
+/** Where it is not known what was spent, nothing more is. @since 0.1.0 @category constructors */
+export const unknownLimit = ({ message }: StorageError): ApiError =>
+  new ApiError({
+    reason: "bad_request",
+    code: "cost_limit",
+    message: `not sent: what was spent could not be looked up, and the settings limit it: ${message}`,
+    retryable: false
+  })
+
 /** @since 0.1.0 @category layers */
 export const layer: Layer.Layer<ApiClient, never, ApiClient | Models | SessionStore | Ids | Workspace | Config> = Layers
   .effect(
@@ -77,10 +86,7 @@ export const layer: Layer.Layer<ApiClient, never, ApiClient | Models | SessionSt
           const model = yield* Effect.mapError(models.resolve(options?.model), fromModelError)
           const session_id = options?.session_id ?? null
           if (limits !== null) {
-            const { reached } = yield* Effect.orElseSucceed(
-              limits.check(session_id, model),
-              () => ({ reached: null })
-            )
+            const { reached } = yield* Effect.mapError(limits.check(session_id, model), unknownLimit)
             if (reached !== null) return yield* limitError(reached)
           }
           return counting(

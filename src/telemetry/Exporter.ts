@@ -104,6 +104,7 @@ export const make = (
     let units = 0
     let dropped = 0
     let told = false
+    let over = false
     const closing = yield* Deferred.make<void>()
     // one signal is enough, however many spans have come
     const come = yield* Queue.sliding<void>(1)
@@ -229,6 +230,13 @@ export const make = (
       ).pipe(
         Effect.interruptible,
         Effect.timeoutOption(limits.flush),
+        Effect.tap(() =>
+          Effect.sync(() => {
+            // a server that outlives the workspace may still have spans
+            over = true
+            waiting.length = 0
+          })
+        ),
         Effect.flatMap((done) =>
           done._tag === "Some"
             ? Effect.void
@@ -239,7 +247,7 @@ export const make = (
 
     return {
       push: (span) => {
-        if (target.traces === null) return
+        if (target.traces === null || over) return
         const own = textUnits(span)
         if (waiting.length >= limits.spans || units + own > limits.queue_units) {
           dropped++

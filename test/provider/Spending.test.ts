@@ -1,5 +1,6 @@
 /** What a response costs, what limits it, and that every request is in the record. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
@@ -16,7 +17,7 @@ import { costOf } from "../../src/provider/Cost.ts"
 import * as CostLimits from "../../src/provider/CostLimits.ts"
 import * as Metered from "../../src/provider/Metered.ts"
 import { Models, type ResolvedModel } from "../../src/provider/Models.ts"
-import { SessionStore } from "../../src/storage/SessionStore.ts"
+import { SessionStore, StorageError } from "../../src/storage/SessionStore.ts"
 
 let before: string | undefined
 beforeEach(() => {
@@ -164,7 +165,7 @@ describe("every request is in the record", () => {
     { type: "message_stop", stop_reason: "end_turn" }
   ]
   const sent: Array<SendOptions | undefined> = []
-  const layer = (stream: Stream.Stream<StreamEvent, ApiError>, settings = "{}") =>
+  const metered = (stream: Stream.Stream<StreamEvent, ApiError>, settings: string) =>
     Metered.layer.pipe(
       Layer.provide(Layer.mergeAll(
         Layer.succeed(ApiClient, {
@@ -177,9 +178,10 @@ describe("every request is in the record", () => {
         Layer.succeed(Workspace, { root: "/w", cwd: "/w" }),
         Config.layerText(settings),
         Ids.layerCounting
-      )),
-      Layer.provideMerge(SessionStore.layerMemory)
+      ))
     )
+  const layer = (stream: Stream.Stream<StreamEvent, ApiError>, settings = "{}") =>
+    Layer.provideMerge(metered(stream, settings), SessionStore.layerMemory)
   const ask = (options?: SendOptions, take = 10) =>
     Effect.gen(function*() {
       const api = yield* ApiClient
@@ -214,6 +216,27 @@ describe("every request is in the record", () => {
     }).pipe(
       Effect.provide(layer(Stream.fail(new ApiError({ reason: "auth", message: "no", retryable: false }))))
     ))
+
+  it.effect("where it is not known what was spent, nothing is sent", () => {
+    sent.length = 0
+    return Effect.gen(function*() {
+      const api = yield* ApiClient
+      const result = yield* Effect.either(Stream.runDrain(api.sendMessage([], [])))
+      assert.strictEqual(sent.length, 0)
+      if (result._tag === "Right") return assert.fail("it was sent")
+      assert.deepInclude(result.left, { code: "cost_limit", retryable: false })
+      assert.include(result.left.message, "the disk is gone")
+    }).pipe(
+      Effect.provide(Layer.provide(
+        metered(Stream.fromIterable(answer), `{ "limits": { "max_cost_per_day": 5 } }`),
+        Layer.map(SessionStore.layerMemory, (context) =>
+          Context.add(context, SessionStore, {
+            ...Context.get(context, SessionStore),
+            spent: () => Effect.fail(new StorageError({ reason: "query", message: "the disk is gone" }))
+          }))
+      ))
+    )
+  })
 
   it.effect("a limit that is reached keeps it from being sent", () =>
     Effect.gen(function*() {

@@ -193,6 +193,9 @@ describe("the exporter", () => {
       yield* on.take
       yield* TestClock.adjust("2 seconds")
       yield* ending.await
+      exporter.push(span(1))
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(on.received.length, 1)
       assert.strictEqual(log.length, 1)
       assert.include(log[0], "longer than 2 seconds")
     }))
