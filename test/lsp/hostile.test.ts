@@ -60,8 +60,8 @@ const questions = (client: LspClient, file: string): Readonly<Record<string, Eff
     calls: client.callHierarchy(uri, zero, "incoming"),
     rename: client.rename(uri, zero, "x"),
     codeActions: client.codeActions(uri, { start: zero, end: zero }),
-    diagnostics: client.diagnostics(uri, 500),
-    workspaceDiagnostics: client.workspaceDiagnostics(500)
+    diagnostics: client.diagnostics(uri, 50),
+    workspaceDiagnostics: client.workspaceDiagnostics(50)
   }
 }
 
