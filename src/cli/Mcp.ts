@@ -7,6 +7,7 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
+import { fnmatchcase } from "../codec/Fnmatch.ts"
 import { line } from "../codec/TerminalText.ts"
 import { Config, type ConfigService } from "../config/Config.ts"
 import { type Edited, set } from "../config/Edit.ts"
@@ -241,6 +242,56 @@ export const remove = Effect.fn("Cli.mcp.remove")(function*(values: Spec.Values<
   return ExitCode.done
 })
 
+type Lists = Pick<McpServerConfig, "include_tools" | "exclude_tools">
+
+/** A name that a list has, as it is or by a pattern. */
+const listed = (list: ReadonlyArray<string>, name: string): boolean =>
+  list.some((pattern) => pattern === name || fnmatchcase(name, pattern))
+
+/** The lists of a server with tools switched off, or on again. */
+const withTools = (
+  { exclude_tools = [], include_tools }: Lists,
+  tools: ReadonlyArray<string>,
+  disabled: boolean
+): Lists | { readonly problem: string } => {
+  if (disabled) return { exclude_tools: [...new Set([...exclude_tools, ...tools])] }
+  const rest = exclude_tools.filter((pattern) => !tools.includes(pattern))
+  const still = tools.find((name) => listed(rest, name))
+  if (still !== undefined) {
+    return {
+      problem: `exclude_tools has ${
+        rest.filter((pattern) => listed([pattern], still)).join(", ")
+      }, which leaves ${still} out`
+    }
+  }
+  const missing = include_tools === undefined ? [] : tools.filter((name) => !listed(include_tools, name))
+  return {
+    exclude_tools: rest,
+    ...(include_tools === undefined || missing.length === 0 ? {} : { include_tools: [...include_tools, ...missing] })
+  }
+}
+
+const switchTools = (name: string, tier: WritableTier, tools: ReadonlyArray<string>, disabled: boolean) =>
+  Effect.gen(function*() {
+    const config = yield* Config
+    const terminal = yield* Terminal
+    const lists = withTools(config.config.mcp_servers[name] ?? {}, tools, disabled)
+    if ("problem" in lists) return yield* usage(lists.problem)
+    const file = yield* change(tier, (text) => {
+      const edited = set(text, ["mcp_servers", name, "exclude_tools"], lists.exclude_tools)
+      return "problem" in edited || lists.include_tools === undefined
+        ? edited
+        : set(edited.text, ["mcp_servers", name, "include_tools"], lists.include_tools)
+    })
+    yield* terminal.err(
+      `${tools.map((tool) => line(tool, 60)).join(", ")} of ${line(name, 100)} ${
+        tools.length === 1 ? "is" : "are"
+      } switched ${disabled ? "off" : "on"} in ${line(file, 1000)}\n`
+    )
+    yield* afterwards(config, tier)
+    return ExitCode.done
+  })
+
 const switched = (disabled: boolean) =>
   Effect.fn("Cli.mcp.switch")(function*(
     values: Spec.Values<typeof Spec.mcpEnable>
@@ -254,6 +305,7 @@ const switched = (disabled: boolean) =>
     // a project's own file belongs to all who work on it: what one of them wants goes beside it
     const own = yield* Effect.option(tierWith(name, values.tier))
     const tier = values.tier ?? (own._tag === "Some" && own.value === "user" ? "user" : "local")
+    if (values.tool.length > 0) return yield* switchTools(name, tier, values.tool, disabled)
     const file = yield* change(
       tier,
       (text) =>

@@ -116,6 +116,31 @@ describe("mcp add, list, get, remove, enable, disable", () => {
       assert.include(fs.readFileSync(settingsFile(home), "utf8"), "// mine")
     }))
 
+  it("a tool alone is switched off and on; the server itself stays as it is", () =>
+    withHome(async (home) => {
+      await run(home, ["mcp", "add", "fake", "--", ...fake()])
+      const tools = async (): Promise<ReadonlyArray<string>> => {
+        const { stdout } = await run(home, ["mcp", "test", "fake", "--json"])
+        return (valid("mcp-test", stdout)["tools"] as ReadonlyArray<{ readonly raw_name: string }>).map((
+          { raw_name }
+        ) => raw_name)
+      }
+      const all = await tools()
+      const off = await run(home, ["mcp", "disable", "fake", "--tool", "echo", "--tool", "s*"])
+      assert.strictEqual(off.code, 0, off.stderr)
+      assert.include(off.stderr, "echo, s* of fake are switched off")
+      assert.deepStrictEqual(await tools(), all.filter((name) => name !== "echo" && !name.startsWith("s")))
+      const on = await run(home, ["mcp", "enable", "fake", "--tool", "echo"])
+      assert.strictEqual(on.code, 0, on.stderr)
+      assert.include(await tools(), "echo")
+      const still = await run(home, ["mcp", "enable", "fake", "--tool", "swap"])
+      assert.strictEqual(still.code, 2)
+      assert.include(still.stderr, "exclude_tools has s*")
+      await run(home, ["mcp", "enable", "fake", "--tool", "s*"])
+      assert.deepStrictEqual(await tools(), all)
+      assert.notInclude((await run(home, ["mcp", "list"])).stdout, "disabled")
+    }))
+
   it("mistakes are told, and nothing is written", () =>
     withHome(async (home) => {
       await run(home, ["mcp", "add", "a", "--", "x"])

@@ -13,6 +13,14 @@ const tier = {
   description: "Whose settings to change: yours, the project's, or yours for this project."
 } as const
 
+const tool = {
+  kind: "text",
+  name: "tool",
+  value: "TOOL",
+  repeat: true,
+  description: "Only this tool, by the server's own name for it; a pattern such as 'write_*' names several."
+} as const
+
 const server = { name: "name", description: "Name of the server in the settings." } as const
 
 /** @since 0.1.0 @category constants */
@@ -84,16 +92,16 @@ export const mcpRemove = {
 /** @since 0.1.0 @category constants */
 export const mcpEnable = {
   path: ["mcp", "enable"],
-  summary: "Switch an MCP server on.",
-  options: [tier, directory],
+  summary: "Switch an MCP server on, or with --tool a tool of it.",
+  options: [tool, tier, directory],
   args: [server]
 } as const satisfies CommandSpec
 
 /** @since 0.1.0 @category constants */
 export const mcpDisable = {
   path: ["mcp", "disable"],
-  summary: "Switch an MCP server off; its definition stays.",
-  options: [tier, directory],
+  summary: "Switch an MCP server off, or with --tool a tool of it; its definition stays.",
+  options: [tool, tier, directory],
   args: [server]
 } as const satisfies CommandSpec
 
