@@ -206,6 +206,22 @@ describe("search over all sessions", () => {
       assert.strictEqual(fs.statSync(index).mode & 0o077, 0, "nobody else reads what was said")
     }))
 
+  it.effect("several that search at once, while another one writes, find the same", () =>
+    Effect.gen(function*() {
+      const file = fresh()
+      yield* Effect.scoped(Effect.gen(function*() {
+        const writer = yield* SqliteSessionStore.open(file)
+        yield* told(writer, "ses_a", Array.from({ length: 250 }, (_, n) => `alpha number ${n}`))
+        const look = Effect.scoped(
+          Effect.flatMap(SqliteSessionStore.open(file), (store) => store.search("alpha", { limit: 1000 }))
+        )
+        const more = Effect.forEach([1, 2, 3, 4, 5], (n) => writer.append("ses_a", [entry(1000 + n, `beta ${n}`)]))
+        const [all] = yield* Effect.all([Effect.all([look, look, look], { concurrency: 3 }), more], { concurrency: 2 })
+        for (const one of all) assert.strictEqual(one.length, 250)
+        assert.strictEqual((yield* writer.search("beta", {})).length, 5)
+      }))
+    }))
+
   it.scoped.prop(
     "finds what a plain look through all texts finds",
     [
