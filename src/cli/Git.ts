@@ -172,7 +172,7 @@ export const commit = Effect.fn("Cli.git.commit")(function*(values: CommitValues
   const desk = yield* deskOf(values, author)
   const json = (status: GitCommit["status"], rest: Omit<GitCommit, "v" | "status">) =>
     values.json ? printJson({ v: 1, status, ...rest } satisfies GitCommit) : Effect.void
-  return yield* Effect.scoped(told(Effect.gen(function*() {
+  return yield* told(Effect.gen(function*() {
     const prepared = yield* git.prepare
     if (GitMessage.isEmpty(prepared)) {
       yield* json("nothing", document(prepared, null, null, null))
@@ -194,7 +194,7 @@ export const commit = Effect.fn("Cli.git.commit")(function*(values: CommitValues
       yield* err(words(committed.stderr))
     }
     return ExitCode.done
-  })))
+  }))
 })
 
 type PublishValues = Spec.Values<typeof Spec.gitCommitPushPr>
@@ -213,7 +213,7 @@ export const commitPushPr = Effect.fn("Cli.git.commitPushPr")(function*(
 ) {
   const git = yield* Git
   const desk = yield* deskOf(values, author)
-  return yield* Effect.scoped(told(Effect.gen(function*() {
+  return yield* told(Effect.gen(function*() {
     // before anything is committed: can it go anywhere at all?
     const to = yield* git.destination
     const prepared = yield* git.prepare
@@ -308,5 +308,5 @@ export const commitPushPr = Effect.fn("Cli.git.commitPushPr")(function*(
       }
     }
     return ExitCode.done
-  })))
+  }))
 })

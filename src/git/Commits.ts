@@ -5,7 +5,6 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import type * as Scope from "effect/Scope"
 import type { FileError } from "../platform/FileError.ts"
 import type { FileImage } from "../platform/GitFiles.ts"
 import { aboveScissors, scissors, tidy } from "./Conventional.ts"
@@ -111,13 +110,13 @@ const readyMessage = (tools: Repository.Tools, repository: Repository.Repository
 
 /**
  * What `git add -u` from the top would make of the index, without touching it. Fails with `state` in a rebase and with
- * unmerged files, which `add -u` would call merged. The image of the new index lives as long as the scope.
+ * unmerged files, which `add -u` would call merged.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const prepare = (tools: Repository.Tools): Effect.Effect<Prepared, GitError, Scope.Scope> =>
-  Effect.gen(function*() {
+export const prepare = (tools: Repository.Tools): Effect.Effect<Prepared, GitError> =>
+  Effect.scoped(Effect.gen(function*() {
     const { files, runner } = tools
     const repository = yield* Repository.find(tools)
     const { top } = repository
@@ -188,7 +187,7 @@ export const prepare = (tools: Repository.Tools): Effect.Effect<Prepared, GitErr
       tree: tree.code === 0 ? tree.stdout.trim() : null,
       stderr: added.stderr
     }
-  })
+  }))
 
 const settled = (tools: Repository.Tools, prepared: Prepared, stderr: string): Effect.Effect<Committed, GitError> =>
   Effect.gen(function*() {

@@ -7,7 +7,6 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import type * as Scope from "effect/Scope"
 import * as Layers from "../domain/Layers.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import { Environment } from "../platform/Environment.ts"
@@ -32,7 +31,7 @@ export interface GitService {
   readonly branches: Effect.Effect<Branches.Branches, GitError>
   /** What git says of it. */
   readonly createBranch: (name: string) => Effect.Effect<string, GitError>
-  readonly prepare: Effect.Effect<Commits.Prepared, GitError, Scope.Scope>
+  readonly prepare: Effect.Effect<Commits.Prepared, GitError>
   readonly commit: (prepared: Commits.Prepared, message: string) => Effect.Effect<Commits.Committed, GitError>
   /** A message that a person has written and not used: the next `prepare` on this commit has it ready. */
   readonly keep: (prepared: Commits.Prepared, message: string) => Effect.Effect<void>

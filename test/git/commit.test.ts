@@ -18,7 +18,7 @@ const reasonOf = <A>(effect: Effect.Effect<A, GitError, Git>) =>
 
 const prepare = Effect.flatMap(Git, (git) => git.prepare)
 const commitAll = (message: string) =>
-  Effect.scoped(Effect.flatMap(Git, (git) => Effect.flatMap(git.prepare, (prepared) => git.commit(prepared, message))))
+  Effect.flatMap(Git, (git) => Effect.flatMap(git.prepare, (prepared) => git.commit(prepared, message)))
 
 describe("12 /commit: what goes in", () => {
   it.live("tracked files only; untracked secrets are never staged, neither looking nor committing", () =>
@@ -71,7 +71,7 @@ describe("12 /commit: what goes in", () => {
         here.write("a.txt", "staged\nnot\n")
         here.write("b.txt", "changed\n")
         const before = here.index()
-        yield* Effect.scoped(prepare)
+        yield* prepare
         assert.strictEqual(here.index(), before)
         assert.strictEqual(here.git("show", ":a.txt"), "staged")
         assert.strictEqual(here.git("status", "--porcelain"), "MM a.txt\n M b.txt")
@@ -142,7 +142,7 @@ describe("12 /commit: in the middle of other things", () => {
         conflict(here)
         assert.strictEqual(here.gitCode("merge", "other"), 1)
         const before = here.index()
-        assert.strictEqual(yield* reasonOf(Effect.scoped(prepare)), "state")
+        assert.strictEqual(yield* reasonOf(prepare), "state")
         assert.strictEqual(here.index(), before)
         here.write("a.txt", "both\n")
         here.git("add", "a.txt")
@@ -159,13 +159,13 @@ describe("12 /commit: in the middle of other things", () => {
         conflict(here)
         assert.strictEqual(here.gitCode("rebase", "other"), 1)
         const before = here.index()
-        const refused = yield* Effect.flip(Effect.scoped(prepare))
+        const refused = yield* Effect.flip(prepare)
         assert.strictEqual(refused.reason, "state")
         assert.include(refused.message, "git rebase --continue")
         assert.strictEqual(here.index(), before)
         here.write("a.txt", "both\n")
         here.git("add", "a.txt")
-        assert.strictEqual(yield* reasonOf(Effect.scoped(prepare)), "state")
+        assert.strictEqual(yield* reasonOf(prepare), "state")
         here.git("-c", "core.editor=:", "rebase", "--continue")
         assert.strictEqual(here.git("log", "-1", "--format=%s"), "fix: main")
       })))
@@ -188,15 +188,15 @@ describe("12 /commit: in the middle of other things", () => {
   it.live("no repository, a bare one, the inside of .git, a repository of another owner", () =>
     Effect.scoped(Effect.gen(function*() {
       const none = yield* place({ start: "none" })
-      assert.strictEqual(yield* Effect.provide(reasonOf(Effect.scoped(prepare)), at(none)), "not_a_repository")
+      assert.strictEqual(yield* Effect.provide(reasonOf(prepare), at(none)), "not_a_repository")
       const here = yield* place({ remote: true })
-      assert.strictEqual(yield* Effect.provide(reasonOf(Effect.scoped(prepare)), at(here, here.remote)), "no_worktree")
+      assert.strictEqual(yield* Effect.provide(reasonOf(prepare), at(here, here.remote)), "no_worktree")
       assert.strictEqual(
-        yield* Effect.provide(reasonOf(Effect.scoped(prepare)), at(here, path.join(here.repo, ".git"))),
+        yield* Effect.provide(reasonOf(prepare), at(here, path.join(here.repo, ".git"))),
         "no_worktree"
       )
       const foreign: Place = { ...here, vars: { ...here.vars, GIT_TEST_ASSUME_DIFFERENT_OWNER: "1" } }
-      const refused = yield* Effect.provide(Effect.flip(Effect.scoped(prepare)), at(foreign))
+      const refused = yield* Effect.provide(Effect.flip(prepare), at(foreign))
       assert.strictEqual(refused.reason, "unsafe")
       assert.include(refused.stderr, "safe.directory")
     })))
@@ -413,7 +413,7 @@ describe("12.0 programs", () => {
     Effect.scoped(Effect.gen(function*() {
       const here = yield* place()
       const without: Place = { ...here, vars: { ...here.vars, PATH: here.bin } }
-      const refused = yield* Effect.provide(Effect.flip(Effect.scoped(prepare)), at(without))
+      const refused = yield* Effect.provide(Effect.flip(prepare), at(without))
       assert.deepEqual([refused.reason, refused.message], ["no_git", "there is no git on PATH"])
     })))
 

@@ -176,7 +176,7 @@ const wishOf = (message: string, doing: string): GitMessage.Wish => ({
 export const commit = (message: string, talk: Talk) =>
   settled(
     talk,
-    Effect.scoped(Effect.gen(function*() {
+    Effect.gen(function*() {
       const git = yield* Git
       const desk = yield* deskOf(talk)
       const prepared = yield* git.prepare
@@ -184,14 +184,14 @@ export const commit = (message: string, talk: Talk) =>
       const { kind, proposal } = yield* GitMessage.decide(desk, prepared, wishOf(message, "commit this"))
       if (kind !== "commit") return
       yield* talk.say(GitText.committedText(yield* git.commit(prepared, proposal.message), talk.style))
-    }))
+    })
   )
 
 /** @since 0.1.0 @category combinators */
 export const commitPushPr = (message: string, talk: Talk) =>
   settled(
     talk,
-    Effect.scoped(Effect.gen(function*() {
+    Effect.gen(function*() {
       const git = yield* Git
       const desk = yield* deskOf(talk)
       const to = yield* git.destination
@@ -217,5 +217,5 @@ export const commitPushPr = (message: string, talk: Talk) =>
       const { error, pull_request, pushed } = yield* GitPublish.publish(desk, to, { draft: false })
       if (error !== null) yield* complain(talk, error, GitPublish.doneText(committed, pushed !== null, to))
       if (pull_request !== null) yield* talk.say(GitText.pullRequestText(pull_request))
-    }))
+    })
   )
