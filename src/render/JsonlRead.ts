@@ -81,6 +81,8 @@ const decodeSession = Schema.decodeUnknownEither(SessionLine)
 const decodeRun = Schema.decodeUnknownEither(RunLine)
 const decodeEntry = Schema.decodeUnknownEither(EntryLine)
 
+const decodeTokens = Schema.decodeUnknownEither(Count.pipe(Schema.lessThanOrEqualTo(100_000_000)))
+
 /** What a file tells. @since 0.1.0 @category models */
 export interface ReadSession {
   readonly session: typeof SessionLine.Type
@@ -167,6 +169,10 @@ export class Reader {
     if (id <= (this.#entries.at(-1)?.id ?? 0)) return "id: does not grow from entry to entry"
     // What steers the model is made anew for every request: a file must not bring it along.
     if (message.role === "system") return "message.role: an entry of the system is no part of a session"
+    // A false count would keep the conversation from ever being compacted, or always.
+    if (message.token_count !== undefined && Either.isLeft(decodeTokens(message.token_count))) {
+      return "message.token_count: is no number of tokens"
+    }
     if (!withdrawn) {
       if (this.#keys.has(key)) return "key: stands there twice"
       this.#keys.add(key)

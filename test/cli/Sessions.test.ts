@@ -216,7 +216,7 @@ describe("sessions fork, export, import", () => {
 })
 
 describe("sessions prune", () => {
-  const prune = (on: { readonly layer: Layer.Layer<any> } & Bench, argv: ReadonlyArray<string>) =>
+  const prune = (on: Effect.Effect.Success<ReturnType<typeof real>>, argv: ReadonlyArray<string>) =>
     Effect.provide(Effect.flatMap(valuesOf(Spec.sessionsPrune, argv), SessionsPrune.execute), on.layer)
 
   it.scoped("says first, asks, and needs --yes without a terminal", () =>
