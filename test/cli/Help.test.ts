@@ -71,7 +71,15 @@ describe("completions", () => {
 
   it("bash completes commands, options and their values", () => {
     assert.deepEqual(complete(["se"]), ["sessions"])
-    assert.includeMembers([...complete(["sessions", ""])], ["--help", "delete", "export", "fork", "import", "list", "search"])
+    assert.includeMembers([...complete(["sessions", ""])], [
+      "--help",
+      "delete",
+      "export",
+      "fork",
+      "import",
+      "list",
+      "search"
+    ])
     assert.deepEqual(complete(["sessions", "list", "--al"]), ["--all"])
     assert.deepEqual(complete(["run", "--output-format", ""]), ["json", "stream-json", "text"])
     assert.deepEqual(complete(["run", "--permission-mode", "a"]), ["accept-edits"])

@@ -171,6 +171,12 @@ describe("a hostile file is refused with its line", () => {
       /of the system/
     ],
     [
+      "a count of tokens below zero",
+      [session, changed(entry, { message: { role: "user", content: "x", token_count: -5 } })],
+      2,
+      /token_count/
+    ],
+    [
       "a part of no known kind",
       [session, changed(entry, { message: { role: "user", content: [{ type: "script" }] } })],
       2,
