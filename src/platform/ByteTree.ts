@@ -26,12 +26,6 @@ export interface NodeStat {
   readonly names: number
 }
 
-/** @since 0.1.0 @category models */
-export interface NodeName {
-  readonly name: string
-  readonly kind: NodeKind
-}
-
 /** The system's path of a place in the tree. @since 0.1.0 @category encoding */
 export const systemPath = (root: string, path: string): Buffer =>
   path === ""
@@ -53,10 +47,14 @@ const pieceBytes = 1024 * 1024
 
 const typeBits = 0o170000
 
+const kindOf = (mode: number): NodeKind => {
+  const type = mode & typeBits
+  return type === 0o100000 ? "file" : type === 0o040000 ? "directory" : type === 0o120000 ? "link" : "other"
+}
+
 const statOf = (s: fs.Stats): NodeStat => {
-  const type = s.mode & typeBits
   return {
-    kind: type === 0o100000 ? "file" : type === 0o040000 ? "directory" : type === 0o120000 ? "link" : "other",
+    kind: kindOf(s.mode),
     size: s.size,
     mtime: s.mtimeMs,
     ctime: s.ctimeMs,
@@ -69,8 +67,8 @@ const statOf = (s: fs.Stats): NodeStat => {
 const codeOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error ? String(error.code) : ""
 
-/** Ascii paths go as they are, which saves a copy. */
-const quick = (root: string, path: string): string | Buffer => {
+/** Ascii paths go as they are, which saves a copy. @since 0.1.0 @category encoding */
+export const placeOf = (root: string, path: string): Place => {
   for (let i = 0; i < path.length; i++) {
     if (path.charCodeAt(i) > 127) return systemPath(root, path)
   }
@@ -80,26 +78,42 @@ const quick = (root: string, path: string): string | Buffer => {
 /** What is there; null = nothing, or nothing that can be looked at. @since 0.1.0 @category combinators */
 export const lookAt = (root: string, path: string): NodeStat | null => {
   try {
-    const found = fs.lstatSync(quick(root, path), { throwIfNoEntry: false })
+    const found = fs.lstatSync(placeOf(root, path), { throwIfNoEntry: false })
     return found === undefined ? null : statOf(found)
   } catch {
     return null
   }
 }
 
-/** The entries of a directory; `gone` = it is none any more, `denied` = it cannot be read. @since 0.1.0 @category combinators */
-export const namesIn = (root: string, path: string): ReadonlyArray<NodeName> | "gone" | "denied" => {
+/** A place as the system takes it. @since 0.1.0 @category models */
+export type Place = string | Buffer
+
+const quietly = { throwIfNoEntry: false } as const
+
+/**
+ * As `lookAt`; true = what is there has the stamps that were given. Looking at what has not changed makes nothing: a tree
+ * has ten thousands of such.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const lookUnlessAs = (place: Place, old: Omit<NodeStat, "names">): NodeStat | true | null => {
   try {
-    return fs.readdirSync(quick(root, path), { encoding: "latin1", withFileTypes: true }).map((entry) => ({
-      name: entry.name,
-      kind: entry.isFile()
-        ? "file"
-        : entry.isDirectory()
-        ? "directory"
-        : entry.isSymbolicLink()
-        ? "link"
-        : "other"
-    }))
+    const s = fs.lstatSync(place, quietly)
+    if (s === undefined) return null
+    return s.ctimeMs === old.ctime && s.mtimeMs === old.mtime && s.size === old.size && s.ino === old.ino &&
+        (s.mode & 0o7777) === old.mode && kindOf(s.mode) === old.kind
+      ? true
+      : statOf(s)
+  } catch {
+    return null
+  }
+}
+
+/** The names in a directory; `gone` = it is none any more, `denied` = it cannot be read. @since 0.1.0 @category combinators */
+export const namesIn = (root: string, path: string): ReadonlyArray<string> | "gone" | "denied" => {
+  try {
+    return fs.readdirSync(placeOf(root, path), { encoding: "latin1" })
   } catch (error) {
     const code = codeOf(error)
     return code === "ENOENT" || code === "ENOTDIR" ? "gone" : "denied"

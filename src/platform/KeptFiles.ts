@@ -28,6 +28,9 @@ export const replaceText = (file: string, text: string): void => {
   }
 }
 
+/** Throws the system's error. @since 0.1.0 @category combinators */
+export const appendText = (file: string, text: string): void => fs.appendFileSync(file, text)
+
 /** A directory, for its owner alone. Throws the system's error. @since 0.1.0 @category combinators */
 export const ensure = (directory: string): void => void fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
 

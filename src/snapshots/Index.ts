@@ -42,7 +42,7 @@ export interface Index {
   readonly project_index: string
 }
 
-const Stored = Schema.parseJson(Schema.Struct({
+const head = {
   v: Schema.Literal(1),
   snapshot_id: Schema.String,
   tree: Schema.String,
@@ -51,16 +51,37 @@ const Stored = Schema.parseJson(Schema.Struct({
   tracked: Schema.Array(Schema.String),
   sources: Schema.String,
   project_index: Schema.String,
-  left: Schema.Array(Schema.Unknown),
-  entries: Schema.Array(Schema.Unknown)
+  left: Schema.Array(Schema.Unknown)
+}
+
+/** One line of the file: the first one is whole, those behind it say what has changed since. */
+const Line = Schema.parseJson(Schema.Struct({
+  ...head,
+  entries: Schema.Array(Schema.Unknown),
+  gone: Schema.optional(Schema.Array(Schema.String))
 }))
 
-const decodeStored = Schema.decodeUnknownOption(Stored)
+const decodeLine = Schema.decodeUnknownOption(Line)
 
 const kinds = ["file", "link", "directory"] as const
 
-/** All but the tree, which takes its place when it is known. @since 0.1.0 @category encoding */
-export const encoded = (index: Omit<Index, "tree">): (tree: string) => string => {
+/** Text for the file; the tree takes its place when it is known. @since 0.1.0 @category models */
+export interface Encoded {
+  /** It is all of the file; else a line behind what is there. */
+  readonly whole: boolean
+  readonly text: (tree: string) => string
+}
+
+const rowOf = (path: string, e: Entry): string =>
+  `[${JSON.stringify(path)},${kinds.indexOf(e.kind)},${e.size},${e.mtime},${e.ctime},${e.ino},${e.mode},"${e.oid}",${
+    (e.ignored ? 1 : 0) + (e.racy ? 2 : 0)
+  }]`
+
+const encoded = (
+  index: Omit<Index, "tree">,
+  rows: ReadonlyArray<string>,
+  gone: ReadonlyArray<string> | null
+): (tree: string) => string => {
   const rest = JSON.stringify({
     v: 1,
     snapshot_id: index.snapshot_id,
@@ -69,39 +90,46 @@ export const encoded = (index: Omit<Index, "tree">): (tree: string) => string =>
     tracked: [...index.tracked],
     sources: index.sources,
     project_index: index.project_index,
-    left: [...index.left].map(([path, { reason, size }]) => [path, reason, size])
+    left: [...index.left].map(([path, { reason, size }]) => [path, reason, size]),
+    ...(gone === null ? {} : { gone })
   }).slice(0, -1)
-  const lines: Array<string> = []
-  for (const [path, e] of index.entries) {
-    const bits = (e.ignored ? 1 : 0) + (e.racy ? 2 : 0)
-    lines.push(
-      `[${JSON.stringify(path)},${
-        kinds.indexOf(e.kind)
-      },${e.size},${e.mtime},${e.ctime},${e.ino},${e.mode},"${e.oid}",${bits}]`
-    )
-  }
-  const entries = lines.join(",\n")
-  return (tree) => `${rest},"tree":${JSON.stringify(tree)},"entries":[\n${entries}\n]}`
+  return (tree) => `${rest},"tree":${JSON.stringify(tree)},"entries":[${rows.join(",")}]}\n`
 }
+
+/** @since 0.1.0 @category encoding */
+export const whole = (index: Omit<Index, "tree">): Encoded => ({
+  whole: true,
+  text: encoded(index, [...index.entries].map(([path, entry]) => rowOf(path, entry)), null)
+})
+
+/** What has changed since the line before: these paths, without those that are gone. @since 0.1.0 @category encoding */
+export const delta = (
+  index: Omit<Index, "tree">,
+  changed: ReadonlyArray<string>,
+  gone: ReadonlyArray<string>
+): Encoded => ({
+  whole: false,
+  text: encoded(
+    index,
+    changed.flatMap((path) => {
+      const entry = index.entries.get(path)
+      return entry === undefined ? [] : [rowOf(path, entry)]
+    }),
+    gone
+  )
+})
 
 const reasons: ReadonlyArray<LeftOut["reason"]> = ["size", "many", "total", "unreadable", "special"]
 
-/** Null = it cannot be read, and is as good as none. @since 0.1.0 @category decoding */
-export const decode = (text: string): Index | null => {
-  const stored = decodeStored(text)
-  if (stored._tag === "None") return null
-  const { entries: rows, extra, left: lefts, tracked, v: _, ...rest } = stored.value
-  const entries = new Map<string, Entry>()
-  for (const row of rows) {
-    if (!Array.isArray(row)) return null
-    const [path, kind, size, mtime, ctime, ino, mode, oid, bits] = row as ReadonlyArray<unknown>
-    const named = typeof kind === "number" ? kinds[kind] : undefined
-    if (
-      typeof path !== "string" || named === undefined || typeof size !== "number" || typeof mtime !== "number" ||
+const entryIn = (row: unknown): readonly [string, Entry] | null => {
+  if (!Array.isArray(row)) return null
+  const [path, kind, size, mtime, ctime, ino, mode, oid, bits] = row as ReadonlyArray<unknown>
+  const named = typeof kind === "number" ? kinds[kind] : undefined
+  return typeof path !== "string" || named === undefined || typeof size !== "number" || typeof mtime !== "number" ||
       typeof ctime !== "number" || typeof ino !== "number" || typeof mode !== "number" || typeof oid !== "string" ||
       typeof bits !== "number"
-    ) return null
-    entries.set(path, {
+    ? null
+    : [path, {
       kind: named,
       size,
       mtime,
@@ -111,15 +139,47 @@ export const decode = (text: string): Index | null => {
       oid,
       ignored: (bits & 1) !== 0,
       racy: (bits & 2) !== 0
-    })
-  }
-  const left = new Map<string, LeftOut>()
-  for (const row of lefts) {
-    if (!Array.isArray(row)) return null
+    }]
+}
+
+const leftIn = (rows: ReadonlyArray<unknown>): ReadonlyMap<string, LeftOut> =>
+  new Map(rows.flatMap((row) => {
+    if (!Array.isArray(row)) return []
     const [path, reason, size] = row as ReadonlyArray<unknown>
     const known = reasons.find((one) => one === reason)
-    if (typeof path !== "string" || known === undefined) return null
-    left.set(path, { path, reason: known, size: typeof size === "number" ? size : null })
+    return typeof path !== "string" || known === undefined
+      ? []
+      : [[path, { path, reason: known, size: typeof size === "number" ? size : null }] as const]
+  }))
+
+/**
+ * Null = it cannot be read, and is as good as none. Not `intact`: what stands behind a line that cannot be read is not
+ * counted, and nothing must be put behind it.
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
+export const decode = (text: string): { readonly index: Index; readonly intact: boolean } | null => {
+  const entries = new Map<string, Entry>()
+  let index: Index | null = null
+  const lines = text.split("\n")
+  const rest = lines.pop()
+  let intact = rest === ""
+  for (const line of lines) {
+    const read = decodeLine(line)
+    if (read._tag === "None") {
+      intact = false
+      break
+    }
+    const { entries: rows, extra, gone, left, tracked, v: _, ...others } = read.value
+    if ((gone === undefined) !== (index === null)) return null
+    for (const path of gone ?? []) entries.delete(path)
+    for (const row of rows) {
+      const found = entryIn(row)
+      if (found === null) return null
+      entries.set(found[0], found[1])
+    }
+    index = { ...others, entries, left: leftIn(left), extra: new Set(extra), tracked: new Set(tracked) }
   }
-  return { ...rest, entries, left, extra: new Set(extra), tracked: new Set(tracked) }
+  return index === null ? null : { index, intact }
 }

@@ -54,16 +54,23 @@ const most = (counts: ReadonlyMap<number, number>, fallback: number): number => 
 
 const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf("/")))
 
+interface Rest {
+  readonly nested: ReadonlyArray<string>
+  readonly touched: ReadonlyArray<string>
+  readonly extra: Iterable<string>
+  readonly left: ReadonlyMap<string, LeftOut>
+}
+
+/** What does not come from the entries. @since 0.1.0 @category constructors */
+export const manifestRest = (rest: Rest): Pick<Manifest, "nested" | "touched" | "extra" | "left"> => ({
+  nested: rest.nested,
+  touched: rest.touched,
+  extra: [...rest.extra],
+  left: [...rest.left.values()].map(({ path, reason, size }) => [path, reason, size] as const)
+})
+
 /** @since 0.1.0 @category constructors */
-export const manifestOf = (
-  entries: ReadonlyMap<string, Entry>,
-  rest: {
-    readonly nested: ReadonlyArray<string>
-    readonly touched: ReadonlyArray<string>
-    readonly extra: Iterable<string>
-    readonly left: ReadonlyMap<string, LeftOut>
-  }
-): Manifest => {
+export const manifestOf = (entries: ReadonlyMap<string, Entry>, rest: Rest): Manifest => {
   const counts = {
     file: new Map<number, number>(),
     program: new Map<number, number>(),
@@ -97,11 +104,8 @@ export const manifestOf = (
     usual,
     modes,
     directories,
-    nested: rest.nested,
     ignored,
-    touched: rest.touched,
-    extra: [...rest.extra],
-    left: [...rest.left.values()].map(({ path, reason, size }) => [path, reason, size] as const)
+    ...manifestRest(rest)
   }
 }
 

@@ -5,7 +5,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import { breathe, lookAt, namesIn, type NodeStat } from "../platform/ByteTree.ts"
+import { breathe, lookAt, lookUnlessAs, namesIn, type NodeStat, type Place, placeOf } from "../platform/ByteTree.ts"
 import type { Entry, Index } from "./Index.ts"
 import { type LeftOut, SnapshotError } from "./Snapshots.ts"
 
@@ -22,10 +22,48 @@ const raceMs = 50
 /** Milliseconds at a stretch. */
 const stretchMs = 12
 
+const below = (directory: string, name: string): string => directory === "" ? name : `${directory}/${name}`
+
+/** Paths of what directories hold, which most often is what they held before. @since 0.1.0 @category models */
+export interface KnownNames {
+  readonly of: (
+    directory: string,
+    names: ReadonlyArray<string>
+  ) => { readonly paths: ReadonlyArray<string>; readonly places: ReadonlyArray<Place> }
+}
+
+/** @since 0.1.0 @category constructors */
+export const knownNames = (root: string): KnownNames => {
+  const all = new Map<
+    string,
+    {
+      readonly names: ReadonlyArray<string>
+      readonly paths: ReadonlyArray<string>
+      readonly places: ReadonlyArray<Place>
+    }
+  >()
+  return {
+    of: (directory, names) => {
+      const before = all.get(directory)
+      if (
+        before !== undefined && before.names.length === names.length &&
+        names.every((name, n) => name === before.names[n])
+      ) {
+        return before
+      }
+      const paths = names.map((name) => below(directory, name))
+      const now = { names, paths, places: paths.map((path) => placeOf(root, path)) }
+      all.set(directory, now)
+      return now
+    }
+  }
+}
+
 /** @since 0.1.0 @category models */
 export interface ScanInput {
   readonly root: string
   readonly previous: Index | null
+  readonly known: KnownNames
   /** What the ignore rules said before holds still. */
   readonly verdicts_hold: boolean
   /** Directories of this program inside the root. */
@@ -51,15 +89,17 @@ export interface Scanned {
   readonly left: Map<string, LeftOut>
   readonly nested: ReadonlyArray<string>
   readonly pending: ReadonlyArray<string>
+  /** All that is new or another than before, `pending` among it. */
+  readonly changed: ReadonlyArray<string>
+  /** How many of those before are there. */
+  readonly kept: number
   readonly sources: string
 }
 
 interface Found {
   readonly path: string
-  readonly stat: NodeStat
+  readonly stat: Omit<NodeStat, "names">
 }
-
-const below = (directory: string, name: string): string => directory === "" ? name : `${directory}/${name}`
 
 const parentOf = (path: string): string => {
   const at = path.lastIndexOf("/")
@@ -75,6 +115,8 @@ export const scan = (input: ScanInput): Effect.Effect<Scanned, SnapshotError> =>
     const left = new Map<string, LeftOut>()
     const nested: Array<string> = []
     const pending: Array<string> = []
+    const changed: Array<string> = []
+    let kept = 0
     const rules: Array<string> = []
     const ignoredFiles: Array<Found> = []
     const ignoredDirectories: Array<Found> = []
@@ -90,12 +132,15 @@ export const scan = (input: ScanInput): Effect.Effect<Scanned, SnapshotError> =>
         old !== undefined && old.ctime === ctime && old.mtime === mtime && old.size === size && old.ino === ino &&
         old.mode === mode && old.kind === kind && !old.racy && old.ignored === ignored
       ) {
+        if (!entries.has(path)) kept++
         entries.set(path, old)
         return
       }
       if (kind === "file" && size > input.max_bytes) return leave(path, "size", size)
       if (kind !== "directory") pending.push(path)
       const racy = kind !== "directory" && Math.max(ctime, mtime) >= now - raceMs
+      if (old !== undefined && !entries.has(path)) kept++
+      changed.push(path)
       entries.set(path, { kind, size, mtime, ctime, ino, mode, oid: "", ignored, racy })
     }
 
@@ -112,6 +157,17 @@ export const scan = (input: ScanInput): Effect.Effect<Scanned, SnapshotError> =>
         }
       } else if (stat.kind === "directory") ignoredDirectories.push(found)
       else ignoredFiles.push(found)
+    }
+
+    /** It is as it was; the rules too. */
+    const stay = (path: string, old: Entry): void => {
+      if (old.ignored) return place({ path, stat: old }, true)
+      entries.set(path, old)
+      kept++
+      if (old.kind === "directory") next.push(path)
+      else if (path.endsWith(".gitignore") && (path.length === 10 || path.at(-11) === "/")) {
+        rules.push(`${path}:${old.ctime}:${old.size}`)
+      }
     }
 
     /** What is known of a path from before: true = the rules match it, undefined = it has to be asked. */
@@ -136,22 +192,32 @@ export const scan = (input: ScanInput): Effect.Effect<Scanned, SnapshotError> =>
       for (const directory of level) {
         const names = namesIn(root, directory)
         if (names === "gone") {
-          entries.delete(directory)
+          if (entries.delete(directory) && before.has(directory)) kept--
           continue
         }
         if (names === "denied") {
           leave(directory, "unreadable", null)
           continue
         }
-        for (const { name } of names) {
-          if (name === ".git") {
+        const listed = input.known.of(directory, names)
+        for (let n = 0; n < names.length; n++) {
+          const path = listed.paths[n]
+          if (path === undefined) continue
+          if (names[n] === ".git") {
             if (directory !== "") nested.push(directory)
             continue
           }
-          const path = below(directory, name)
-          if (excluded.has(path)) continue
-          const stat = lookAt(root, path)
+          if (excluded.size > 0 && excluded.has(path)) continue
+          const old = input.verdicts_hold ? before.get(path) : undefined
+          const system_place = listed.places[n]
+          const stat = old === undefined || old.racy || system_place === undefined
+            ? lookAt(root, path)
+            : lookUnlessAs(system_place, old)
           if (stat === null) continue
+          if (stat === true) {
+            if (old !== undefined) stay(path, old)
+            continue
+          }
           const verdict = known(path)
           if (verdict === undefined) unknown.push({ path, stat })
           else place({ path, stat }, verdict)
@@ -222,7 +288,7 @@ export const scan = (input: ScanInput): Effect.Effect<Scanned, SnapshotError> =>
         const names = namesIn(root, directory)
         if (names === "gone") continue
         if (names === "denied" || all.length + names.length > maxIgnoredInFolder) return null
-        for (const { name } of names) {
+        for (const name of names) {
           const path = below(directory, name)
           if (name === ".git" || excluded.has(path)) continue
           const stat = lookAt(root, path)
@@ -247,5 +313,5 @@ export const scan = (input: ScanInput): Effect.Effect<Scanned, SnapshotError> =>
       }
       yield* rest
     }
-    return { entries, left, nested, pending, sources: rules.sort().join("\n") }
+    return { entries, left, nested, pending, changed, kept, sources: rules.sort().join("\n") }
   })

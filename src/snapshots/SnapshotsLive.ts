@@ -25,12 +25,12 @@ import { importWith, writeBlob, writeCommit, type Writer } from "./Import.ts"
 import * as IndexFile from "./Index.ts"
 import type { Entry, Index } from "./Index.ts"
 import { type KeptFile, type Listing, listing, manifests } from "./Listing.ts"
-import { isProgram, manifestOf } from "./Manifest.ts"
+import { isProgram, type Manifest, manifestOf, manifestRest } from "./Manifest.ts"
 import { ignoredChanges, isBelow, stepsTo } from "./Plan.ts"
 import * as Prune from "./Prune.ts"
 import * as Refs from "./Refs.ts"
 import { restore } from "./Restore.ts"
-import { scan } from "./Scan.ts"
+import { knownNames, scan } from "./Scan.ts"
 import {
   type Plan,
   type PlanInput,
@@ -48,6 +48,8 @@ const patience = 20_000
 const maxFileBytes = 512 * 1024 * 1024
 /** Read as a whole, so that what has not changed is not written. */
 const wholeBytes = 4 * 1024 * 1024
+/** Lines behind the whole index. */
+const maxAppended = 50
 const dayMs = 86_400_000
 const pieceBytes = 1024 * 1024
 
@@ -80,6 +82,9 @@ const wholeOf = (root: string, path: string, entry: Entry): Uint8Array | "large"
     file.close()
   }
 }
+
+const sameSet = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
+  a === b || (a.size === b.size && [...a].every((each) => b.has(each)))
 
 const hashOf = (bytes: Uint8Array): string => {
   const hash = blobHash(bytes.byteLength)
@@ -135,10 +140,19 @@ export const make = (
     const git = Git.make(processes, environment, { root, repo, home })
     const ignores = Ignores.make(git, { root, repo, excludes: Ignores.personalRules(environment, dirs) })
 
-    let memory: { readonly stamp: string; readonly index: Index } | null = null
+    let memory: {
+      readonly stamp: string
+      readonly index: Index
+      /** Lines can go behind what is there. */
+      readonly appendable: boolean
+      readonly appended: number
+    } | null = null
+    /** What the last manifest said. */
+    let worded: { readonly index: Index; readonly manifest: Manifest } | null = null
     /** The last snapshot that this process took. */
     let last: Index | null = null
     let number = 0
+    const known = knownNames(root)
 
     const exclusive = <A>(effect: Effect.Effect<A, SnapshotError>): Effect.Effect<A, SnapshotError> =>
       turn.withPermits(1)(Effect.scoped(Effect.zipRight(
@@ -166,14 +180,23 @@ export const make = (
       if (stamp === "") return null
       if (memory?.stamp === stamp) return memory.index
       const text = Kept.readText(indexFile)
-      const index = text === null ? null : IndexFile.decode(text)
-      memory = index === null ? null : { stamp, index }
-      return index
+      const read = text === null ? null : IndexFile.decode(text)
+      memory = read === null ? null : { stamp, index: read.index, appendable: read.intact, appended: 0 }
+      return memory?.index ?? null
     }
 
-    const save = (index: Index, text: string) =>
-      Effect.map(attempt(() => Kept.replaceText(indexFile, text)), () => {
-        memory = { stamp: Kept.stampOf(indexFile), index }
+    /** A few changes go behind what is in the file; now and then, and when there are many, it is written anew. */
+    const worthAppending = (changes: number): boolean =>
+      memory !== null && memory.appendable && memory.appended < maxAppended && changes < 200
+
+    const save = (index: Index, text: string, whole: boolean) =>
+      Effect.map(attempt(() => whole ? Kept.replaceText(indexFile, text) : Kept.appendText(indexFile, text)), () => {
+        memory = {
+          stamp: Kept.stampOf(indexFile),
+          index,
+          appendable: true,
+          appended: whole ? 0 : (memory?.appended ?? 0) + 1
+        }
         last = index
       })
 
@@ -220,6 +243,7 @@ export const make = (
           scan({
             root,
             previous,
+            known,
             verdicts_hold,
             excluded: excluded(),
             extra,
@@ -232,8 +256,9 @@ export const make = (
         const sourcesOf = (inner: string) => `${outer}\n${inner}`
         const { at, id } = yield* nextId
         const prepare = Effect.gen(function*() {
-          const holds = previous !== null && previous.sources.slice(0, previous.sources.indexOf("\n")) === outer
-          let tracked = holds && previous.project_index === project_index ? previous.tracked : yield* ignores.tracked
+          const outside = previous !== null && previous.sources.slice(0, previous.sources.indexOf("\n")) === outer
+          let tracked = outside && previous.project_index === project_index ? previous.tracked : yield* ignores.tracked
+          const holds = outside && sameSet(tracked, previous.tracked)
           let seen = yield* look(holds, tracked)
           if (holds && sourcesOf(seen.sources) !== previous.sources) {
             tracked = yield* ignores.tracked
@@ -242,6 +267,9 @@ export const make = (
           return { ...seen, tracked, stamp: sourcesOf(seen.sources) }
         })
         let changed = 0
+        let vanished = false
+        let manifest: Manifest | null = null
+        const gone: Array<string> = []
         const write = (writer: Writer, seen: Effect.Effect.Success<typeof prepare>) =>
           Effect.gen(function*() {
             const { entries, left, nested } = seen
@@ -273,6 +301,7 @@ export const make = (
               }
               if (oid === null) {
                 entries.delete(path)
+                vanished = true
                 if (lookAt(root, path) !== null) left.set(path, { path, reason: "unreadable", size: null })
               } else {
                 entries.set(path, {
@@ -283,16 +312,23 @@ export const make = (
               }
             }
             const removed: Array<string> = []
+            gone.length = 0
             const set: Array<{ path: string; mode: ReturnType<typeof modeOf>; oid: string }> = []
-            for (const [path, old] of previous?.entries ?? []) {
+            const whole = previous !== null && !vanished && seen.kept === previous.entries.size
+            for (const [path, old] of whole ? [] : previous?.entries ?? []) {
+              if (!entries.has(path)) gone.push(path)
               if (old.kind === "directory") continue
               const now = entries.get(path)
               if (now === undefined || now.kind === "directory") removed.push(path)
             }
-            for (const [path, now] of entries) {
-              if (now.kind === "directory") continue
+            let alike = whole
+            for (const path of seen.changed) {
+              const now = entries.get(path)
               const old = previous?.entries.get(path)
-              if (old === now) continue
+              if (now === undefined || old?.kind !== now.kind || old.mode !== now.mode || old.ignored !== now.ignored) {
+                alike = false
+              }
+              if (now === undefined || now.kind === "directory") continue
               if (old === undefined || old.oid !== now.oid || modeOf(old) !== modeOf(now) || old.kind === "directory") {
                 set.push({ path, mode: modeOf(now), oid: now.oid })
               } else if (old.mode !== now.mode) changed++
@@ -307,6 +343,10 @@ export const make = (
               at,
               changed
             }
+            // where only contents have changed, all that is said of modes and folders holds
+            manifest = alike && worded !== null && worded.index === previous
+              ? { ...worded.manifest, ...manifestRest({ nested, touched, extra, left }) }
+              : manifestOf(entries, { nested, touched, extra, left })
             yield* writeCommit(writer, {
               ref: Refs.refOf(input.session_id, id),
               seconds: Math.floor(at / 1000),
@@ -314,19 +354,26 @@ export const make = (
               base: previous?.tree ?? null,
               removed,
               set,
-              manifest: JSON.stringify(manifestOf(entries, { nested, touched, extra, left }))
+              manifest: JSON.stringify(manifest)
             })
           })
         const [tree, next] = yield* importWith(processes, git, {
           prepare,
           write,
-          meanwhile: ({ entries, left, nested, stamp, tracked }) => {
+          meanwhile: ({ changed: paths, entries, left, nested, stamp, tracked }) => {
             const index = { snapshot_id: id, entries, left, nested, extra, tracked, sources: stamp, project_index }
-            return { index, text: IndexFile.encoded(index) }
+            return {
+              index,
+              ...worthAppending(paths.length + gone.length)
+                ? IndexFile.delta(index, paths, gone)
+                : IndexFile.whole(index)
+            }
           }
         })
         const { left } = next.index
-        yield* save({ ...next.index, tree }, next.text(tree))
+        const index = { ...next.index, tree }
+        yield* save(index, next.text(tree), next.whole)
+        if (manifest !== null) worded = { index, manifest }
         return {
           snapshot: { id, session_id: input.session_id, key: input.key, kind: input.kind, at, changed },
           left_out: [...left.values()].filter(({ path }) => previous?.left.has(path) !== true)
