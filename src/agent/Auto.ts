@@ -27,7 +27,7 @@ export interface AutoInput {
   /** How often findings go back to the code (`auto_max_rounds`). */
   readonly max_rounds: number
   readonly call_id: string | null
-  readonly run: AgentService["run"]
+  readonly agent: Pick<AgentService, "run" | "interrupt">
   readonly report: (event: AgentEventBody) => Effect.Effect<void>
   /** Why a stage may not run; null = it may. */
   readonly denied: (agent: string) => string | null
@@ -138,7 +138,7 @@ export const run = (input: AutoInput, report: AutoReport): Effect.Effect<AutoEnd
           prompt: input.parts.length === 0 ? prompt : [{ type: "text", text: prompt }, ...input.parts],
           title: `${auto.name}/${name}: ${head}`,
           call_id: input.call_id,
-          run: input.run,
+          agent: input.agent,
           report: input.report
         })
         report.turns += ended.turns

@@ -421,7 +421,7 @@ export const make = Effect.gen(function*() {
             pending = "literal"
           }
           return yield* Effect.provide(
-            delegated(context, state, { definition, prompt, typed: input.command === undefined, run: service.run }),
+            delegated(context, state, { definition, prompt, typed: input.command === undefined, agent: service }),
             surroundings
           )
         }

@@ -67,7 +67,7 @@ export interface Work {
   /** A person has typed the task: files named with `@` are attached. */
   readonly typed: boolean
   readonly call_id: string | null
-  readonly run: AgentService["run"]
+  readonly agent: Pick<AgentService, "run" | "interrupt">
   readonly report: (event: AgentEventBody) => Effect.Effect<void>
 }
 
@@ -119,7 +119,7 @@ const work = (input: Work, report: Auto.AutoReport): Effect.Effect<Done> =>
       prompt: input.parts.length === 0 ? prompt : [text(prompt), ...input.parts],
       title: `${definition.name}: ${task.trim().split("\n", 1)[0] ?? ""}`,
       call_id: input.call_id,
-      run: input.run,
+      agent: input.agent,
       report: input.report
     })
     const { error, result, session_id, turns } = ended
@@ -164,7 +164,7 @@ export const delegated = (
     readonly prompt: string | ReadonlyArray<Part>
     /** A person has typed all of it: files named with `@` are attached. */
     readonly typed: boolean
-    readonly run: AgentService["run"]
+    readonly agent: Pick<AgentService, "run" | "interrupt">
   }
 ): Effect.Effect<RunOutcome, StorageError> =>
   Effect.gen(function*() {
@@ -202,7 +202,7 @@ export const delegated = (
       parts: attached,
       typed: input.typed,
       call_id: null,
-      run: input.run,
+      agent: input.agent,
       report: (event) => context.emit([event])
     }, report).pipe(
       // what a chain has done is kept

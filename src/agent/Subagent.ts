@@ -4,7 +4,10 @@
  *
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { line } from "../codec/TerminalText.ts"
@@ -31,7 +34,7 @@ export interface SubagentInput {
   readonly title: string
   /** The call of `task` that it works for; null = a command of the user. */
   readonly call_id: string | null
-  readonly run: AgentService["run"]
+  readonly agent: Pick<AgentService, "run" | "interrupt">
   /** Takes what it says, for the run that has started it. */
   readonly report: (event: AgentEventBody) => Effect.Effect<void>
 }
@@ -65,6 +68,9 @@ const notStarted = (code: string, message: string, exit_code: number): Ended => 
   unasked: false,
   changed: []
 })
+
+/** How long a subagent that was stopped may take to settle what it has started. */
+const stopGrace = "40 seconds"
 
 /** The names from the run down to a subagent. @since 0.1.0 @category combinators */
 export const labelOf = (parent: RunNode, name: string, within?: string): string =>
@@ -208,76 +214,95 @@ const modelOf = ({ definition, parent, report }: SubagentInput): Effect.Effect<s
  * @category constructors
  */
 export const start = (input: SubagentInput): Effect.Effect<Ended> =>
-  Effect.gen(function*() {
-    const { call_id, definition, parent, report, run } = input
-    if (parent.depth >= maxDepth) {
-      return notStarted(
-        "depth_limit",
-        `the agent ${definition.name} was not started: agents start agents ${maxDepth} deep at the most`,
-        ExitCode.limit
-      )
-    }
-    const over = exceeded(parent)
-    if (over !== null) {
-      return notStarted(
-        "max_cost",
-        `the agent ${definition.name} was not started: $${over.spent.toFixed(4)} are spent (--max-cost ${over.limit})`,
-        ExitCode.limit
-      )
-    }
-    const label = labelOf(parent, definition.name, input.within)
-    const access: ToolAccess = [
-      ...parent.access,
-      ...definition.access,
-      ...(parent.depth + 1 >= maxDepth ? ["no_agents" as const] : [])
-    ]
-    const child: RunInput = {
-      prompt: input.prompt,
-      model: yield* modelOf(input),
-      ...(parent.effort === undefined ? {} : { effort: parent.effort }),
-      permission_mode: stricter(parent.permission_mode, definition.permission_mode ?? parent.permission_mode),
-      max_turns: Math.min(parent.max_turns, definition.max_turns ?? parent.max_turns),
-      ...(definition.max_cost_usd === null ? {} : { max_cost_usd: definition.max_cost_usd }),
-      ...(parent.system_prompt_append === "" ? {} : { system_prompt_append: parent.system_prompt_append }),
-      child: { parent, label, access, title: input.title }
-    }
-    const followed = follow(input, label)
-    const completed = (ended: Ended): Effect.Effect<void> => {
-      const terminal = followed.terminal()
-      return ended.session_id === null ? Effect.void : report({
-        type: "subagent.completed",
-        agent: label,
-        child_session_id: ended.session_id,
-        call_id,
-        status: ended.status,
-        result: ended.result,
-        error: ended.error,
-        usage: terminal?.usage ?? { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0 },
-        cost_usd: terminal?.cost_usd ?? null,
-        turns: ended.turns
-      })
-    }
-    const failure = yield* Stream.runForEach(run(child), (event) =>
-      Effect.forEach(followed.told(event), report, { discard: true })).pipe(
-        Effect.as(null),
-        Effect.catchAll(({ message, reason: code }) =>
-          Effect.succeed({ code, message })
-        ),
-        // whoever watches sees the end of what was begun
-        Effect.onInterrupt(() =>
-          followed.session_id() === null || followed.terminal() !== null ? Effect.void : completed({
-            ...followed.ended(),
-            status: "cancelled",
-            error: { code: "cancelled", message: "interrupted" }
-          })
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function*() {
+      const { agent, call_id, definition, parent, report } = input
+      if (parent.depth >= maxDepth) {
+        return notStarted(
+          "depth_limit",
+          `the agent ${definition.name} was not started: agents start agents ${maxDepth} deep at the most`,
+          ExitCode.limit
         )
+      }
+      const over = exceeded(parent)
+      if (over !== null) {
+        return notStarted(
+          "max_cost",
+          `the agent ${definition.name} was not started: $${
+            over.spent.toFixed(4)
+          } are spent (--max-cost ${over.limit})`,
+          ExitCode.limit
+        )
+      }
+      const label = labelOf(parent, definition.name, input.within)
+      const access: ToolAccess = [
+        ...parent.access,
+        ...definition.access,
+        ...(parent.depth + 1 >= maxDepth ? ["no_agents" as const] : [])
+      ]
+      const child: RunInput = {
+        prompt: input.prompt,
+        model: yield* restore(modelOf(input)),
+        ...(parent.effort === undefined ? {} : { effort: parent.effort }),
+        permission_mode: stricter(parent.permission_mode, definition.permission_mode ?? parent.permission_mode),
+        max_turns: Math.min(parent.max_turns, definition.max_turns ?? parent.max_turns),
+        ...(definition.max_cost_usd === null ? {} : { max_cost_usd: definition.max_cost_usd }),
+        ...(parent.system_prompt_append === "" ? {} : { system_prompt_append: parent.system_prompt_append }),
+        child: { parent, label, access, title: input.title }
+      }
+      const followed = follow(input, label)
+      const completed = (ended: Ended): Effect.Effect<void> => {
+        const terminal = followed.terminal()
+        return ended.session_id === null ? Effect.void : report({
+          type: "subagent.completed",
+          agent: label,
+          child_session_id: ended.session_id,
+          call_id,
+          status: ended.status,
+          result: ended.result,
+          error: ended.error,
+          usage: terminal?.usage ?? { input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cache_write_tokens: 0 },
+          cost_usd: terminal?.cost_usd ?? null,
+          turns: ended.turns
+        })
+      }
+      // A daemon: an interrupt goes to all fibers below at once, and this one is to hear what the subagent settles.
+      const fiber = yield* Effect.forkDaemon(restore(
+        Stream.runForEach(agent.run(child), (event) => Effect.forEach(followed.told(event), report, { discard: true }))
+          .pipe(
+            Effect.as(null),
+            Effect.catchAll(({ message, reason: code }) => Effect.succeed({ code, message }))
+          )
+      ))
+      const exit = yield* Effect.exit(restore(Fiber.join(fiber)))
+      if (Exit.isSuccess(exit)) {
+        const failure = exit.value
+        const ended = failure === null
+          ? followed.ended()
+          : { ...notStarted(failure.code, failure.message, ExitCode.failed), session_id: followed.session_id() }
+        yield* completed(ended)
+        return ended
+      }
+      if (!Cause.isInterrupted(exit.cause)) return yield* Effect.failCause(exit.cause)
+      // It ends by itself, so that whoever watches sees what it settles and that it has ended; bounded by those ends.
+      const session_id = followed.session_id()
+      if (session_id !== null) yield* Effect.forkDaemon(agent.interrupt(session_id))
+      // In a fiber of its own: further interrupts go to every fiber below this one, and cut no wait short.
+      const wait = Effect.forkDaemon(
+        Fiber.await(fiber).pipe(Effect.interruptible, Effect.timeoutOption(stopGrace))
+      ).pipe(Effect.flatMap(Fiber.join), Effect.map(Option.isSome))
+      if (session_id === null || !(yield* wait)) {
+        yield* Fiber.interruptFork(fiber)
+        yield* wait
+      }
+      yield* completed(
+        followed.terminal() === null
+          ? { ...followed.ended(), status: "cancelled", error: { code: "cancelled", message: "interrupted" } }
+          : followed.ended()
       )
-    const ended = failure === null
-      ? followed.ended()
-      : { ...notStarted(failure.code, failure.message, ExitCode.failed), session_id: followed.session_id() }
-    yield* completed(ended)
-    return ended
-  })
+      return yield* Effect.interrupt
+    })
+  )
 
 /** Longest final text that goes back whole, in UTF-16 units; of a longer one both ends do. */
 const maxResult = 48_000

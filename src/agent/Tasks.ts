@@ -57,7 +57,7 @@ const make = Effect.gen(function*() {
                   parts: [],
                   typed: false,
                   call_id: run.call_id,
-                  run: agent.run,
+                  agent,
                   report: run.report ?? (() => Effect.void)
                 }),
                 surroundings
