@@ -33,7 +33,9 @@ interface Context {
 
 const calls = 200
 
-const hasSetsid = (): boolean => spawnSync("setsid", ["true"]).status === 0
+/** Runs a program in a session of its own; not everywhere there. */
+const session = "setsid"
+const hasSessions = (): boolean => spawnSync(session, ["true"]).status === 0
 
 /** A call of the tool `echo` of the same program, by each client in a process of its own. */
 const clients = async (root: string, home: string) => {
@@ -43,7 +45,7 @@ const clients = async (root: string, home: string) => {
   // A server of ours has a process group, and so a session, of its own, and the scheduler of Linux gives sessions their
   // shares (autogroups): on a busy machine a pipe between two of them is slower, whoever writes into it. The clients are
   // compared here and not the scheduler, so theirs have sessions too.
-  const [command, ...args] = hasSetsid() ? ["setsid", ...argv] : argv
+  const [command, ...args] = hasSessions() ? [session, ...argv] : argv
   const params = { command, args, env, stderr: "ignore" as const }
 
   const runtime = ManagedRuntime.make(
