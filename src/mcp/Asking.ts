@@ -106,9 +106,9 @@ const ask = (
       code: "mcp_elicitation",
       message: `MCP server ${question.from} asked for ${
         question.kind === "form" ? "input" : `a visit to ${question.host}`
-      } (${TerminalText.line(question.message, 200)}); nobody could be asked, so it was declined`
+      } (${TerminalText.line(question.message, 200)}); nobody could be asked, so it was cancelled`
     })
-    return { action: "decline" }
+    return { action: "cancel" }
   })
 
 /** Everything a connection is told about its client, for one server. @since 0.1.0 @category constructors */
@@ -119,7 +119,7 @@ export const handlers = (server: string, world: AskingWorld): McpHandlers => {
     Effect.gen(function*() {
       const inFlight = callOf(world, asking)
       const run = world.run(inFlight?.call.session_id ?? null)
-      if (run === undefined) return { action: "decline" } satisfies McpFormAnswer
+      if (run === undefined) return { action: "cancel" } satisfies McpFormAnswer
       const answer = yield* ask(
         world,
         {
@@ -141,7 +141,7 @@ export const handlers = (server: string, world: AskingWorld): McpHandlers => {
     Effect.gen(function*() {
       const inFlight = callOf(world, asking)
       const run = world.run(inFlight?.call.session_id ?? null)
-      if (run === undefined) return "decline"
+      if (run === undefined) return "cancel"
       const answer = yield* ask(world, { kind: "url", from: server, message, url, host }, inFlight, run)
       return answer.action === "escalate" ? "cancel" : answer.action
     })

@@ -113,7 +113,7 @@ describe("server-everything", () => {
     }), limit)
 
   it.live(
-    "1.12 nobody to ask: forms and addresses are declined, sampling is refused, the run says so",
+    "1.12 nobody to ask: forms and addresses are cancelled, sampling is refused, the run says so",
     () =>
       Effect.gen(function*() {
         const events = yield* Agents.runOnce({
@@ -128,8 +128,8 @@ describe("server-everything", () => {
         const [sampled, form, url] = Agents.results(events)
         assert.strictEqual(sampled?.is_error, true)
         assert.include(sampled?.error, "rejected")
-        assert.include(output(form), "\"action\": \"decline\"")
-        assert.include(output(url).toLowerCase(), "declined")
+        assert.include(output(form), "\"action\": \"cancel\"")
+        assert.include(output(url).toLowerCase(), "cancel")
         assert.strictEqual(Agents.ofType(events, "notice").filter(({ code }) => code === "mcp_elicitation").length, 2)
         const [end] = Agents.ofType(events, "run.completed")
         // a call that nobody could be asked about
