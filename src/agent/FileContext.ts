@@ -7,6 +7,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { withoutTrailing } from "../codec/Trailing.ts"
 import { ofSummary } from "../compactor/Facts.ts"
 import type { Message } from "../domain/Message.ts"
 import { toolCallsOf } from "../domain/MessageParts.ts"
@@ -85,7 +86,7 @@ export const mentions = (text: string): ReadonlyArray<string> => [
 
 /** Without what ends a sentence. */
 const candidates = (mention: string): ReadonlyArray<string> => {
-  const trimmed = mention.replace(/[.,;:!?)\]}>]+$/u, "")
+  const trimmed = withoutTrailing(mention, ".,;:!?)]}>")
   return trimmed === mention || trimmed === "" ? [mention] : [mention, trimmed]
 }
 

@@ -29,7 +29,7 @@ const instructions =
 /** The title out of an answer; null = there is none. @since 0.1.0 @category decoding */
 export const titleIn = (answer: string): string | null => {
   const first = answer.split("\n").map((each) => each.trim()).find((each) => each !== "") ?? ""
-  const bare = first.replace(/^(?:#+|title:)\s*/i, "").replace(/^["'`*\u201c]+|["'`*\u201d.]+$/gu, "")
+  const bare = first.slice(0, 500).replace(/^(?:#+|title:)\s*/i, "").replace(/^["'`*\u201c]+|["'`*\u201d.]+$/gu, "")
   return line(bare, 80) || null
 }
 

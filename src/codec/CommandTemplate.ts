@@ -10,6 +10,7 @@
  *
  * @since 0.1.0
  */
+import { withoutTrailing } from "./Trailing.ts"
 
 /** `line` counts from 1 in the template. @since 0.1.0 @category models */
 export type Piece =
@@ -29,7 +30,7 @@ const fence = /^ {0,3}(`{3,}|~{3,})/
 
 /** A name behind an `@`: with neither a slash, a dot nor a variable in it, it is a mention of somebody. */
 const pathIn = (text: string): string | null => {
-  const path = text.replace(/[.,;:!?)\]}*_]+$/, "")
+  const path = withoutTrailing(text, ".,;:!?)]}*_")
   return /[./$]/.test(path) && !path.includes(":") && !path.startsWith("@") ? path : null
 }
 
@@ -150,7 +151,7 @@ const quotedFor = (quoting: Quoting, name: string, given: Arguments): string => 
 }
 
 /** Forms in which it takes more than a look at quotes and parentheses to say how the shell reads a place. */
-const unclear = /\$[{']|\(\(|<<(?!<)|(?:^|[\s;&|(])case\s/
+const unclear = /\$[{'[]|\$\$|\(\(|(?<!<)<<(?!<)|(?:^|[\s;&|(])case\s/
 
 /**
  * Arguments put into a shell line, quoted for the place each of them stands in: whatever they hold, they are words of a
@@ -165,7 +166,8 @@ export const fillShell = (
 ): { readonly command: string } | { readonly problem: string } => {
   if (unclear.test(command) && takesArguments([{ kind: "shell", command, line: 1 }])) {
     return {
-      problem: "no argument can be put safely beside ${...}, $'...', ((...)), << or case; write the line without them"
+      problem:
+        "no argument can be put safely beside ${...}, $'...', $[...], $$, ((...)), << or case; write the line without them"
     }
   }
   const stack: Array<Quoting> = ["plain"]

@@ -303,20 +303,24 @@ class Reader {
     }
     const words = [first]
     for (let next = this.peek(); next !== undefined && (next.indent > 0 || next.text === ""); next = this.peek()) {
-      if (next.text === "" && !this.goesOn()) break
-      words.push(next.text)
-      this.at++
+      if (next.text !== "") {
+        words.push(next.text)
+        this.at++
+        continue
+      }
+      const end = this.blankUntil()
+      if ((this.lines[end]?.indent ?? 0) === 0) break
+      // all of them at once: each looked at by itself would look at all behind it
+      for (; this.at < end; this.at++) words.push("")
     }
     return { kind: "text", text: folded(words), line }
   }
 
-  /** Whether a line further in follows the blank ones. */
-  private goesOn(): boolean {
-    for (let at = this.at; at < this.lines.length; at++) {
-      const line = this.lines[at]
-      if (line !== undefined && line.text !== "") return line.indent > 0
-    }
-    return false
+  /** Where the blank lines end that begin here. */
+  private blankUntil(): number {
+    let at = this.at
+    while (this.lines[at]?.text === "") at++
+    return at
   }
 
   private nothingBelow(): void {

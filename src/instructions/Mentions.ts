@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import { withoutTrailing } from "../codec/Trailing.ts"
 
 /** `line` counts from 1. @since 0.1.0 @category models */
 export interface Mention {
@@ -39,7 +40,7 @@ export const mentions = (text: string): ReadonlyArray<Mention> => {
     }
     if (closing !== "" || !row.includes("@")) continue
     for (const match of row.replace(/`[^`]*`/g, (code) => " ".repeat(code.length)).matchAll(mention)) {
-      const path = (match[1] ?? "").replace(/[.:!?*_\]}]+$/, "")
+      const path = withoutTrailing(match[1] ?? "", ".:!?*_]}")
       if (path === "" || path.includes("@") || path.includes("://") || found.has(path)) continue
       if (found.size >= most) return [...found.values()]
       found.set(path, {

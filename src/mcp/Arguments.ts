@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import { withoutTrailing } from "../codec/Trailing.ts"
 import type { McpPrompt } from "./Connection.ts"
 
 /** @since 0.1.0 @category models */
@@ -114,7 +115,7 @@ export const mentions = (text: string, servers: Iterable<string>): ReadonlyArray
     const server = known.find((name) => text.startsWith(`${name}:`, at + 1))
     if (server === undefined) continue
     const raw = /^[^\s"'`<>]+/.exec(text.slice(at + server.length + 2))?.[0] ?? ""
-    const uri = raw.replace(/[.,;:!?)\]}]+$/, "")
+    const uri = withoutTrailing(raw, ".,;:!?)]}")
     if (uri !== "") found.set(`${server}\0${uri}`, { server, uri })
   }
   return [...found.values()]

@@ -6,6 +6,7 @@
  */
 import * as DateTime from "effect/DateTime"
 import { line, neutralise } from "../codec/TerminalText.ts"
+import { withoutTrailing } from "../codec/Trailing.ts"
 import type { Message, Part } from "../domain/Message.ts"
 import { partsOf } from "../domain/MessageParts.ts"
 import type { Usage } from "../domain/Usage.ts"
@@ -246,7 +247,7 @@ export const toMarkdown = (transcript: Transcript): string => {
 const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, "  ")
 
 const head = (text: string, max: number): string => {
-  const lines = text.replace(/\n+$/, "").split("\n")
+  const lines = withoutTrailing(text, "\n").split("\n")
   return lines.length <= max
     ? lines.join("\n")
     : `${lines.slice(0, max).join("\n")}\n... ${lines.length - max} more lines`

@@ -116,7 +116,8 @@ describe("templates of commands", () => {
       ["printf '%s|' \"$(printf '%s' $1)\"", (text) => text],
       ["printf '%s|' \"$(printf '%s' \"$1\")\"", (text) => text],
       ["(printf '%s|' $1) # $1", (text) => text],
-      ["printf '%s|' x$1", (text) => `x${text}`]
+      ["printf '%s|' x$1", (text) => `x${text}`],
+      ["printf '%s|' \"$(cat <<< $1)\"", (text) => text]
     ]
     const samples = FastCheck.sample(nasty, { numRuns: 25, seed: 7 }).map((parts) => parts.join(""))
     const lines: Array<string> = []
@@ -133,6 +134,31 @@ describe("templates of commands", () => {
     const ran = spawnSync("bash", ["-c", lines.join("\nprintf '\\n'\n")], { encoding: "utf8" })
     assert.strictEqual(ran.stderr, "")
     assert.deepStrictEqual(ran.stdout.split("\n"), expected)
+  })
+
+  it("no argument is put where the shell would read it as more than a word", () => {
+    for (
+      const form of [
+        "echo $$1",
+        "echo \"$$1\"",
+        "echo $[$1+1]",
+        "echo $'$1'",
+        "echo ${x:-$1}",
+        "echo $(($1))",
+        "cat << $1"
+      ]
+    ) {
+      assert.property(fillShell(form, argumentsOf("\\'; touch x #")), "problem", form)
+      assert.property(fillShell(form.replaceAll("$1", "x"), argumentsOf("y")), "command", form)
+    }
+  })
+
+  it("time is linear: marks that could end a sentence, and do not", () => {
+    const started = performance.now()
+    parse(`@${".".repeat(250_000)}x`)
+    parse(` !\``.repeat(60_000))
+    parse(`@a${"*".repeat(120_000)}x @b${"*".repeat(120_000)}x`)
+    assert.isBelow(performance.now() - started, 2000)
   })
 
   it("$ARGUMENTS outside of quotes is its words", () => {

@@ -131,6 +131,8 @@ describe("front matter", () => {
     parse(`---\na${" ".repeat(60_000)}\n---\n`)
     parse(`---\na: ${"'".repeat(60_000)}\n---\n`)
     parse(`---\n${" ".repeat(30_000)}#${"#".repeat(30_000)}\n---\n`)
+    parse(`---\na: b\n${"\n".repeat(60_000)} c\n---\n`)
+    parse(`---\na: b\n${" \n".repeat(30_000)}c: d\n---\n`)
     assert.isBelow(performance.now() - started, 1000)
   })
 
