@@ -140,7 +140,7 @@ export const remove = Effect.fn("Cli.sessions.delete")(function*(values: Spec.Va
       return 1
     }
   }
-  yield* Effect.mapError(store.delete(session.id), storageExit)
+  yield* Effect.mapError(store.delete(session.id, { idle: true }), storageExit)
   yield* terminal.err(`deleted ${session.id}\n`)
   return 0
 })

@@ -265,9 +265,9 @@ export interface SessionStoreService {
   ) => Effect.Effect<ReadonlyArray<SessionSummary>, StorageError>
   /**
    * With all messages, runs and attempts, and the sessions of its subagents; other sessions that came from it stay and
-   * have no parent any more.
+   * have no parent any more. With `idle` only while there is no run of it, else `session_busy`.
    */
-  readonly delete: (id: string) => Effect.Effect<void, StorageError>
+  readonly delete: (id: string, options?: { readonly idle?: boolean }) => Effect.Effect<void, StorageError>
   /** With `instead_of` only while the title is still that one. */
   readonly setTitle: (id: string, title: string, instead_of?: string | null) => Effect.Effect<void, StorageError>
   /** Archived sessions are in no list and are not gone on with unasked; they are kept whatever the retention. */

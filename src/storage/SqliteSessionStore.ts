@@ -181,13 +181,15 @@ export const make = (
         ))
       ),
 
-      delete: Effect.fn("SessionStore.delete")((id) =>
+      delete: Effect.fn("SessionStore.delete")((id, options) =>
         Effect.flatMap(
-          writing(Effect.gen(function*() {
-            yield* required(id)
-            yield* query(sql, "DELETE FROM sessions WHERE id = ?", [id])
-            return [id, ...yield* leave(sql, [id])]
-          })),
+          Effect.flatMap(seconds, (now) =>
+            writing(Effect.gen(function*() {
+              yield* required(id)
+              if (options?.idle === true) yield* records.mustBeIdle(id, now)
+              yield* query(sql, "DELETE FROM sessions WHERE id = ?", [id])
+              return [id, ...yield* leave(sql, [id])]
+            }))),
           forget
         )
       ),

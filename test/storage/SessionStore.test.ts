@@ -454,6 +454,8 @@ describe("sessions", () => {
       yield* store.beginRun({ id: "run_1", session_id: "ses_1", model: "m" })
       yield* store.beginAttempt({ id: "att_1", run_id: "run_1", turn: 1, number: 1 })
       yield* store.endAttempt("att_1", { status: "completed", usage, cost_usd: 1 })
+      assert.strictEqual((yield* Effect.flip(store.delete("ses_1", { idle: true }))).reason, "session_busy")
+      assert.isTrue(Option.isSome(yield* store.get("ses_1")), "it is there, and its run goes on")
       yield* store.delete("ses_1")
       for (
         const [table, left] of [["sessions", 1], ["messages", 1], ["message_details", 1], ["runs", 0], [
