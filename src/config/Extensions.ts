@@ -187,6 +187,13 @@ const markdownIn = (
     return found
   })
 
+/** Whether an entry is a link to a folder that the place itself lies in: all there would be files of the skill. */
+const holds = (fs: FileSystem.FileSystem, place: ExtensionPlace, entry: string): Effect.Effect<boolean> =>
+  Effect.map(
+    Effect.all([fs.realPath(place.directory), fs.realPath(`${place.directory}/${entry}`)]),
+    ([directory, real]) => isWithin(directory, real)
+  ).pipe(Effect.orElseSucceed(() => true))
+
 const skillsIn = (
   fs: FileSystem.FileSystem,
   place: ExtensionPlace,
@@ -198,7 +205,10 @@ const skillsIn = (
       if (found.length >= maxFiles) break
       const file = `${place.directory}/${entry}/SKILL.md`
       if (!segment.test(entry)) continue
-      const content = yield* read(fs, place, root, file)
+      const given = yield* read(fs, place, root, file)
+      const content = given !== null && !("problem" in given) && (yield* holds(fs, place, entry))
+        ? { problem: "its folder is a link to one that holds all skills; put a plain folder there", line: null }
+        : given
       if (content !== null) {
         found.push({
           kind: "skill",

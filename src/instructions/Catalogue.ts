@@ -19,7 +19,7 @@ import {
   isTrusted
 } from "../config/Extensions.ts"
 import { patternsOf } from "./AllowedTools.ts"
-import { decode } from "./Text.ts"
+import { decode, visible } from "./Text.ts"
 
 interface Entry {
   readonly name: string
@@ -106,7 +106,7 @@ const commandOf = (file: ExtensionFile, front: FrontMatter, config: Trusted): Co
   return {
     ...entryOf(file, front, trusted),
     name: file.name,
-    description: field(front, "description") || firstLine(front.body),
+    description: visible(field(front, "description")).text || firstLine(visible(front.body).text),
     argument_hint: field(front, "argument-hint", "argument_hint"),
     model: or(field(front, "model")),
     agent: or(field(front, "agent")),
@@ -118,13 +118,14 @@ const skillName = /^[\p{L}\p{N}][\p{L}\p{N}_.-]{0,63}$/u
 
 const skillOf = (file: ExtensionFile, front: FrontMatter, config: Trusted): Skill | string => {
   const name = field(front, "name") || file.name
-  const description = field(front, "description")
+  const description = visible(field(front, "description")).text
   if (!skillName.test(name)) return "its name is no name of a skill: letters, digits, _ . and -, at most 64"
   if (description === "") return "it has no description, so that nobody knows when to use it"
   return {
     ...entryOf(file, front, isTrusted(file, config.trust)),
     name,
     description,
+    body: visible(front.body.trim()).text,
     directory: file.file.slice(0, file.file.lastIndexOf("/"))
   }
 }
@@ -187,10 +188,17 @@ export const skills = (
 const maxListed = 100
 const maxDepth = 3
 
-/** What lies beside `SKILL.md`, relative to the folder. */
+/** Whether a file of a skill may be shown: in its folder, neither by a link out of it nor hidden. Both are canonical. */
+const belongs = (directory: string, real: string): boolean =>
+  real.startsWith(`${directory}/`) && !real.slice(directory.length).includes("/.")
+
+/** What lies beside `SKILL.md`, relative to the folder; nothing that is never shown. */
 const bundled = (fs: FileSystem.FileSystem, directory: string): Effect.Effect<ReadonlyArray<string>> =>
   Effect.gen(function*() {
     const found: Array<string> = []
+    const base = yield* Effect.orElseSucceed(fs.realPath(directory), () => directory)
+    const isOurs = (path: string): Effect.Effect<boolean> =>
+      Effect.match(fs.realPath(path), { onFailure: () => false, onSuccess: (real) => belongs(base, real) })
     const visit = (below: string, depth: number): Effect.Effect<void> =>
       Effect.gen(function*() {
         const names = yield* Effect.orElseSucceed(fs.readDirectory(`${directory}${below}`), () => [])
@@ -198,6 +206,7 @@ const bundled = (fs: FileSystem.FileSystem, directory: string): Effect.Effect<Re
           if (found.length >= maxListed) return
           if (name.startsWith(".")) continue
           const path = `${below}/${name}`
+          if (!(yield* isOurs(`${directory}${path}`))) continue
           const info = yield* Effect.orElseSucceed(fs.stat(`${directory}${path}`), () => null)
           if (info?.type === "Directory" && depth < maxDepth) yield* visit(path, depth + 1)
           else if (info?.type === "File" && path !== "/SKILL.md") found.push(path.slice(1))
@@ -236,7 +245,9 @@ export const skillFile = (
   Effect.gen(function*() {
     const directory = yield* fs.realPath(skill.directory)
     const real = yield* fs.realPath(`${directory}/${file}`)
-    if (!real.startsWith(`${directory}/`)) return { problem: `${file} is not in the folder of the skill ${skill.name}` }
+    if (!belongs(directory, real)) {
+      return { problem: `${file} is no file in the folder of the skill ${skill.name}, or a hidden one` }
+    }
     if (denies(real)) return { problem: `a rule denies read of ${file}` }
     const info = yield* fs.stat(real)
     if (info.type !== "File") return { problem: `${file} is no file` }
@@ -264,7 +275,7 @@ export const filled = (
   const given = argumentsOf(raw)
   const pieces: Array<Piece> = []
   for (const piece of template) {
-    if (piece.kind === "text") pieces.push({ kind: "text", text: fill(piece.text, given) })
+    if (piece.kind === "text") pieces.push({ kind: "text", text: fill(visible(piece.text).text, given) })
     else if (piece.kind === "shell") {
       const made = fillShell(piece.command, given)
       if ("problem" in made) return { problem: `${shown}:${body_line + piece.line - 1}: ${made.problem}` }

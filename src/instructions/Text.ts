@@ -15,8 +15,22 @@ export type Decoded =
 
 const encoder = new TextEncoder()
 
-/** Characters of the tag block spell words that no editor shows. */
-const hidden = /[\u{e0000}-\u{e007f}]+/gu
+/**
+ * Characters of the tag block spell words that no editor shows; so do rows of selectors of variants and of blanks without
+ * a width, of which one alone may stand behind a letter or in an emoji.
+ */
+const hidden = /[\u{e0000}-\u{e007f}]+|[\u180e\u200b\u2060-\u2064\ufe00-\ufe0f\ufeff\u{e0100}-\u{e01ef}]{2,}/gu
+
+/** Nothing in it that cannot be seen, and how many characters of it could not. @since 0.1.0 @category combinators */
+export const visible = (text: string): { readonly text: string; readonly count: number } => {
+  let count = 0
+  const shown = neutralise(text).replaceAll(hidden, (run) => {
+    const length = [...run].length
+    count += length
+    return `[${length} hidden characters]`
+  })
+  return { text: shown, count }
+}
 
 const plain = (bytes: Uint8Array): Decoded => {
   const [a, b, c] = bytes
@@ -56,12 +70,7 @@ const wholeCharacters = (bytes: Uint8Array): Uint8Array => {
 export const decode = (bytes: Uint8Array, complete = true): Decoded => {
   const decoded = plain(complete ? bytes : wholeCharacters(bytes))
   if ("problem" in decoded) return decoded
-  let count = 0
-  const shown = neutralise(decoded.text.replace(/^\ufeff/, "").replaceAll(/\r\n?/g, "\n")).replaceAll(hidden, (run) => {
-    const length = [...run].length
-    count += length
-    return `[${length} hidden characters]`
-  })
+  const { count, text: shown } = visible(decoded.text.replace(/^\ufeff/, "").replaceAll(/\r\n?/g, "\n"))
   const remarks = [
     ...(decoded.remark === null ? [] : [decoded.remark]),
     ...(count === 0 ? [] : [`has ${count} characters that no editor shows; look at it before you trust it`])

@@ -48,9 +48,9 @@ export const filesIntroduction =
 
 /** A file with its marks; what looks like them in its text is not one. @since 0.1.0 @category encoding */
 export const fileText = ({ own, shown, text }: Pick<InstructionFile, "own" | "shown" | "text">): string =>
-  `<instructions from="${line(shown, 300).replaceAll("\"", "'")}" of="${own ? "user" : "project"}">\n${
-    text.replaceAll(/<(\/?)\s*instructions/gi, "<$1_instructions")
-  }\n</instructions>`
+  `<instructions from="${line(shown, 300).replaceAll("\"", "'").replaceAll(/[<>]/g, "_")}" of="${
+    own ? "user" : "project"
+  }">\n${text.replaceAll(/<(\/?)\s*instructions/gi, "<$1_instructions")}\n</instructions>`
 
 /** Skills in the system prompt, and their names and descriptions in bytes of UTF-16 units. */
 const maxSkills = 200

@@ -210,6 +210,45 @@ describe("skills", () => {
         }))
     }))
 
+  it.scoped("links make no other files a skill's: none is listed, none is shown, hidden ones neither", () =>
+    Effect.gen(function*() {
+      const made = yield* world({
+        "project/.hanzo/skills/pdf/SKILL.md": command("description: x", "BODY \u001b[2J \u{e0041}\u{e0042}"),
+        "project/.hanzo/skills/pdf/own/a.md": "A",
+        "project/.hanzo/skills/pdf/.env": "SECRET",
+        "project/.env": "SECRET",
+        "project/src/a.ts": "code",
+        "project/SKILL.md": command("description: all of it", "ROOT"),
+        "project/.hanzo/SKILL.md": command("description: all of it", "ROOT"),
+        "outside/list.txt": "SECRET"
+      })
+      const { top } = made
+      made.link("project/.hanzo/skills/pdf/outside", path.join(top, "outside"))
+      made.link("project/.hanzo/skills/pdf/source", "../../../src")
+      made.link("project/.hanzo/skills/pdf/one.txt", path.join(top, "outside/list.txt"))
+      made.link("project/.hanzo/skills/pdf/inner", "own")
+      made.link("project/.hanzo/skills/pdf/env", ".env")
+      made.link("project/.hanzo/skills/all", "../..")
+      made.link("project/.hanzo/skills/some", "..")
+      yield* within(made, ({ skill, skills }) =>
+        Effect.gen(function*() {
+          const { all, problems } = yield* skills
+          assert.deepStrictEqual(all.map(({ name }) => name), ["pdf"])
+          assert.lengthOf(problems.filter((each) => each.includes("its folder is a link")), 2)
+          const found = yield* skill("pdf")
+          const text = found !== null && "text" in found ? found.text : ""
+          assert.deepStrictEqual(
+            text.split("\n").filter((each) => each.startsWith("- ")),
+            ["- inner/a.md", "- own/a.md"]
+          )
+          assert.notInclude(text, "\u001b")
+          assert.include(text, "[2 hidden characters]")
+          for (const file of ["outside/list.txt", "one.txt", "source/a.ts", ".env", "env", "../../../.env"]) {
+            assert.property(yield* skill("pdf", file), "problem", file)
+          }
+        }))
+    }))
+
   it.scoped("a file that a rule denies `read` of is not shown", () =>
     Effect.gen(function*() {
       const made = yield* world({

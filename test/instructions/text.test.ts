@@ -17,6 +17,20 @@ describe("text", () => {
     assert.strictEqual(decoded.text, decoded.text.trim())
   })
 
+  it("letters that no editor shows are counted where they stand, those of emoji and names stay", () => {
+    const shown = (text: string) => {
+      const decoded = decode(new TextEncoder().encode(text))
+      return "problem" in decoded ? null : decoded
+    }
+    for (const run of ["\u{e0041}\u{e0042}", "\u{e0101}\u{e0155}", "\u200b\u200b", "\ufe00\ufe01", "\u2060\u{e0100}"]) {
+      assert.strictEqual(shown(`a${run}b`)?.text, "a[2 hidden characters]b")
+      assert.include(shown(`a${run}b`)?.remark ?? "", "2 characters that no editor shows")
+    }
+    for (const text of ["\u2764\ufe0f", "\u845b\u{e0100}", "\u{1f468}\u200d\u{1f469}", "a\u200cb"]) {
+      assert.deepStrictEqual(shown(text), { text, remark: null })
+    }
+  })
+
   it.prop("a beginning that was cut in a character has no broken one", [
     FastCheck.string({ unit: "grapheme", maxLength: 80 }),
     FastCheck.nat()
