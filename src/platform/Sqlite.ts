@@ -271,8 +271,10 @@ const openDatabase = (module: Driver, options: OpenOptions): Database => {
     }
     if (!memory) enterWal(db, timeout)
     // Whoever opens the database next reads the whole log first: it is kept shorter than by itself (1000 pages). Each time costs
-    // two syncs, so not too short either.
-    db.exec("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 400")
+    // two syncs, so not too short either. What one large transaction has made of it is given back.
+    db.exec(
+      "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 400; PRAGMA journal_size_limit = 8388608"
+    )
     return db
   } catch (error) {
     db.close()

@@ -48,6 +48,17 @@ describe("opening", () => {
       )
     }))
 
+  it.scoped("the log of a large transaction is given back", () =>
+    Effect.gen(function*() {
+      const file = fresh()
+      const sql = yield* Sqlite.open({ path: file })
+      yield* sql`CREATE TABLE t (a)`
+      for (const size of [30_000_000, 1, 1, 1]) {
+        yield* sql.withTransaction(sql`INSERT INTO t VALUES (zeroblob(${size}))`)
+      }
+      assert.isAtMost(fs.statSync(`${file}-wal`).size, 8 * 1024 * 1024)
+    }))
+
   it.effect("closing the scope closes the connection; what was written is there for the next", () =>
     Effect.gen(function*() {
       const file = fresh()
