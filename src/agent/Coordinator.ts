@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"
+import * as Chunk from "effect/Chunk"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -21,6 +22,7 @@ import { textOf, toolCallsOf } from "../domain/MessageParts.ts"
 import { PermissionPrompter, type PermissionPrompterService } from "../domain/PermissionPrompter.ts"
 import { ApiClient, type ApiClientService } from "../domain/ApiClient.ts"
 import { CurrentSpan, type Span, Telemetry } from "../domain/Telemetry.ts"
+import * as Streams from "../domain/Streams.ts"
 import { ToolExecutor } from "../domain/ToolExecutor.ts"
 import * as Usage from "../domain/Usage.ts"
 import { Workspace } from "../domain/Workspace.ts"
@@ -202,7 +204,7 @@ export const make = Effect.gen(function*() {
     })
 
   // Uninterruptible as a whole: from the moment the session counts as busy, the driver that frees it must come to be.
-  const start = (input: RunInput): Effect.Effect<Stream.Stream<AgentEvent, AgentError>, AgentError, Scope.Scope> =>
+  const start = (input: RunInput): Effect.Effect<Streams.Pull<AgentEvent, AgentError>, AgentError, Scope.Scope> =>
     Effect.uninterruptible(Effect.gen(function*() {
       const mailbox = yield* Mailbox.make<AgentEvent, AgentError>({ capacity: mailboxCapacity })
       const run: ActiveRun = {
@@ -532,11 +534,15 @@ export const make = Effect.gen(function*() {
       if (child === undefined) yield* Effect.forkScoped(Effect.interruptible(heedStop(run_id, run.cancel)))
       // Registered last, so that it runs first: a consumer that stops early must not leave the driver waiting in offer.
       yield* Effect.addFinalizer(() => mailbox.shutdown)
-      return Mailbox.toStream(mailbox)
+      return Effect.matchEffect(mailbox.takeAll, {
+        onFailure: (error) => Effect.fail(Option.some(error)),
+        onSuccess: ([events, done]) =>
+          done && Chunk.isEmpty(events) ? Effect.fail(Option.none()) : Effect.succeed(events)
+      })
     }))
 
   const service: AgentService = {
-    run: (input) => Stream.unwrapScoped(start(input)),
+    run: (input) => Streams.fromPull(start(input)),
     interrupt: (session_id, reason) =>
       Effect.suspend(() => {
         const run = active.get(session_id)

@@ -42,6 +42,14 @@ export const scoped = <I, S, E, R>(
   return known(Layer.scopedContext(build), build)
 }
 
+/** As `Layer.scopedDiscard`. @since 0.1.0 @category layers */
+export const scopedDiscard = <E, R>(
+  make: Effect.Effect<unknown, E, R>
+): Layer.Layer<never, E, Exclude<R, Scope.Scope>> => {
+  const build = Effect.as(make, Context.empty())
+  return known(Layer.scopedContext(build), build)
+}
+
 /** As `Layer.sync`. @since 0.1.0 @category layers */
 export const sync = <I, S>(tag: Context.Tag<I, S>, make: () => NoInfer<S>): Layer.Layer<I> =>
   effect(tag, Effect.sync(make))

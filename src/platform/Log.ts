@@ -9,12 +9,13 @@
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as HashSet from "effect/HashSet"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import { appendFileSync, writeSync } from "node:fs"
 import * as path from "node:path"
 import { neutralise } from "../codec/TerminalText.ts"
+import * as Layers from "../domain/Layers.ts"
 import { Environment, variable } from "./Environment.ts"
 import { redactor } from "./Redaction.ts"
 
@@ -39,7 +40,7 @@ const quietly = (write: () => void): void => {
 }
 
 /** Takes the place of the default logger. @since 0.1.0 @category layers */
-export const layer: Layer.Layer<never, never, Environment> = Layer.scopedDiscard(
+export const layer: Layer.Layer<never, never, Environment> = Layers.scopedDiscard(
   Effect.gen(function*() {
     const environment = yield* Environment
     const file = variable(environment, "HANZO_LOG_FILE")

@@ -3,22 +3,22 @@
  *
  * @since 0.1.0
  */
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import * as NodePath from "@effect/platform-node/NodePath"
 import * as FileSystem from "@effect/platform/FileSystem"
 import type * as Path from "@effect/platform/Path"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import { writeSync } from "node:fs"
 import { neutralise } from "../codec/TerminalText.ts"
 import { bounded } from "./Directories.ts"
 import { direct } from "./DirectFiles.ts"
 import { Dirs } from "./Dirs.ts"
 import { Environment } from "./Environment.ts"
-import { inOrder } from "../domain/Layers.ts"
+import { inOrder, sync } from "../domain/Layers.ts"
 import * as Log from "./Log.ts"
+import * as NodeFiles from "./NodeFiles.ts"
+import * as NodePaths from "./NodePaths.ts"
 import { redactor } from "./Redaction.ts"
 import { exitCodeOf, Signals } from "./Signals.ts"
 import { Terminal } from "./Terminal.ts"
@@ -26,18 +26,13 @@ import { Terminal } from "./Terminal.ts"
 /** @since 0.1.0 @category models */
 export type NodePlatform = FileSystem.FileSystem | Path.Path | Environment | Dirs | Terminal | Signals
 
-const files = Layer.project(
-  NodeFileSystem.layer,
-  FileSystem.FileSystem,
-  FileSystem.FileSystem,
-  (files) => direct(bounded(files))
-)
+const files = sync(FileSystem.FileSystem, () => direct(bounded(NodeFiles.make())))
 
 /** @since 0.1.0 @category layers */
 export const layer: Layer.Layer<NodePlatform> = inOrder(
   Environment.layer,
   files,
-  NodePath.layer,
+  NodePaths.layer,
   Dirs.layer,
   Terminal.layer,
   Signals.layer,
