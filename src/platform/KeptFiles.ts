@@ -6,6 +6,7 @@
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { makeDirectories } from "./MakeDirectories.ts"
 
 /** @since 0.1.0 @category combinators */
 export const readText = (file: string): string | null => {
@@ -32,7 +33,7 @@ export const replaceText = (file: string, text: string): void => {
 export const appendText = (file: string, text: string): void => fs.appendFileSync(file, text)
 
 /** A directory, for its owner alone. Throws the system's error. @since 0.1.0 @category combinators */
-export const ensure = (directory: string): void => void fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
+export const ensure = (directory: string): void => makeDirectories(directory, 0o700)
 
 /** @since 0.1.0 @category combinators */
 export const forget = (file: string): void => {

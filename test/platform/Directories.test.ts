@@ -76,7 +76,11 @@ it.scoped.runIf(process.platform === "linux")(
 
 it("nothing else in the program asks Node for a recursive mkdir", () => {
   const source = path.resolve(import.meta.dirname, "../../src")
-  const found = spawnSync("grep", ["-rnE", "mkdir(Sync)?\\([^)]*recursive|NodeFileSystem\\.layer|NodeFiles\\.make", source], {
+  const found = spawnSync("grep", [
+    "-rnE",
+    "mkdir(Sync)?\\([^)]*recursive|NodeFileSystem\\.layer|NodeFiles\\.make",
+    source
+  ], {
     encoding: "utf8"
   }).stdout.split("\n").filter((line) => line !== "")
   const known = ["/NodeFiles.ts:", "direct(bounded(NodeFiles.make()))"]
