@@ -149,6 +149,15 @@ const named = (task: string): Effect.Effect<Named> =>
     return { texts, problems }
   })
 
+/** Names of settings that `git config --show-scope --name-only -z` lists for the repository itself. */
+const namesOfItsOwn = (listed: string): ReadonlyArray<string> => {
+  const fields = listed.split("\0")
+  return fields.flatMap((name, index) => {
+    const scope = fields[index - 1]
+    return index % 2 === 1 && scope !== "global" && scope !== "system" ? [name] : []
+  })
+}
+
 /** Of the repository, through the sandbox; null = there is none, or nobody can say. */
 const gitStatus = (root: string): Effect.Effect<string | null> =>
   Effect.gen(function*() {
@@ -156,25 +165,44 @@ const gitStatus = (root: string): Effect.Effect<string | null> =>
     const environment = yield* Effect.serviceOption(Environment)
     if (Option.isNone(spawner) || Option.isNone(environment)) return null
     const { vars } = environment.value
-    const done = yield* Effect.option(spawner.value.run({
-      // nothing that a repository's own settings name is started, and nothing in it is written
-      argv: [
-        "git",
-        "--no-optional-locks",
-        "-c",
-        "core.fsmonitor=false",
-        "-c",
-        "core.quotePath=false",
-        "status",
-        "--short",
-        "--branch",
-        "--ignore-submodules=all"
-      ],
-      cwd: root,
-      env: childEnvironment(vars, { drop: [...vars.keys()].filter((name) => name.startsWith("GIT_")) }),
-      timeout: Duration.seconds(5),
-      max_bytes: 64 * 1024
-    }))
+    const drop = [...vars.keys()].filter((name) => name.startsWith("GIT_"))
+    const git = (args: ReadonlyArray<string>, set: Readonly<Record<string, string>> = {}) =>
+      Effect.option(spawner.value.run({
+        argv: ["git", ...args],
+        cwd: root,
+        env: childEnvironment(vars, { drop, set }),
+        timeout: Duration.seconds(5),
+        max_bytes: 64 * 1024
+      }))
+    // nothing that a repository's own settings name is started, and nothing in it is written
+    const filters = yield* git([
+      "config",
+      "-z",
+      "--show-scope",
+      "--name-only",
+      "--get-regexp",
+      "^filter\\..*\\.(clean|smudge|process|required)$"
+    ])
+    // 1 = there are none
+    if (Option.isNone(filters) || filters.value.truncated || (filters.value.code !== 0 && filters.value.code !== 1)) {
+      return null
+    }
+    const names = new TextDecoder().decode(filters.value.stdout)
+    // a name that is no text could not be given back
+    if (names.includes("\ufffd")) return null
+    const off = [
+      ["core.fsmonitor", "false"],
+      ["core.quotePath", "false"],
+      ...namesOfItsOwn(names).map((name) => [name, name.endsWith(".required") ? "false" : ""] as const)
+    ].flatMap(([name = "", value = ""], index): ReadonlyArray<readonly [string, string]> => [
+      [`GIT_CONFIG_KEY_${index}`, name],
+      [`GIT_CONFIG_VALUE_${index}`, value]
+    ])
+    const done = yield* git(
+      // for a git that reads no settings from its environment
+      ["--no-optional-locks", "-c", "core.fsmonitor=false", "status", "--short", "--branch", "--ignore-submodules=all"],
+      { GIT_CONFIG_COUNT: String(off.length / 2), ...Object.fromEntries(off) }
+    )
     if (Option.isNone(done) || done.value.code !== 0) return null
     const lines = new TextDecoder().decode(done.value.stdout).trimEnd().split("\n")
     return lines.length <= maxStatusLines

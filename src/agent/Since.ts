@@ -28,6 +28,26 @@ const maxFiles = 5_000
 
 const maxDiffBytes = 256 * 1024
 
+/** Of the list of an index, in bytes. */
+const maxIndexBytes = 64 * 1024 * 1024
+
+/** Paths of repositories within, out of `ls-files --stage -z`, each with a NUL behind it; bytes, as paths may be no text. */
+const linksIn = (listed: Uint8Array): Uint8Array => {
+  const mode = new TextEncoder().encode("160000 ")
+  const paths: Array<number> = []
+  for (let from = 0; from < listed.length;) {
+    const found = listed.indexOf(0, from)
+    const end = found < 0 ? listed.length : found
+    const tab = listed.indexOf(9, from)
+    if (tab > 0 && tab < end && mode.every((byte, index) => listed[from + index] === byte)) {
+      for (const byte of listed.subarray(tab + 1, end)) paths.push(byte)
+      paths.push(0)
+    }
+    from = end + 1
+  }
+  return new Uint8Array(paths)
+}
+
 /** Takes the state of the directory as it is now. @since 0.1.0 @category constructors */
 export const begin = (root: string): Effect.Effect<Since, never, Scope.Scope> =>
   Effect.gen(function*() {
@@ -44,17 +64,24 @@ export const begin = (root: string): Effect.Effect<Since, never, Scope.Scope> =>
       drop: [...vars.keys()].filter((name) => name.startsWith("GIT_")),
       set: { GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null", GIT_TERMINAL_PROMPT: "0" }
     })
-    const run = (args: ReadonlyArray<string>): Effect.Effect<string | null> =>
+    const bytesOf = (
+      args: ReadonlyArray<string>,
+      max_bytes: number,
+      stdin?: Uint8Array
+    ): Effect.Effect<{ readonly bytes: Uint8Array; readonly truncated: boolean } | null> =>
       processes.run({
         argv: ["git", ...args],
         cwd: root,
         env,
         timeout: Duration.seconds(20),
-        max_bytes: maxDiffBytes
+        max_bytes,
+        ...(stdin === undefined ? {} : { stdin })
       }).pipe(
-        Effect.map((done) => done.code === 0 ? new TextDecoder().decode(done.stdout) : null),
+        Effect.map((done) => done.code === 0 ? { bytes: done.stdout, truncated: done.truncated } : null),
         Effect.orElseSucceed(() => null)
       )
+    const run = (args: ReadonlyArray<string>): Effect.Effect<string | null> =>
+      Effect.map(bytesOf(args, maxDiffBytes), (done) => done === null ? null : new TextDecoder().decode(done.bytes))
     const inside = ["--git-dir", git, "--work-tree", root, "-c", "core.quotePath=false", "-c", "core.fsmonitor=false"]
 
     const own = `${root}/.git`
@@ -74,7 +101,16 @@ export const begin = (root: string): Effect.Effect<Since, never, Scope.Scope> =>
       yield* Effect.ignore(fs.writeFileString(`${git}/objects/info/alternates`, `${own}/objects\n`))
       yield* Effect.ignore(fs.copyFile(`${own}/index`, `${git}/index`))
     }
+    /** Git asks a repository that it knows of within for its state, which runs what the settings of that one name. */
+    const forgetLinks: Effect.Effect<boolean> = Effect.gen(function*() {
+      const listed = yield* bytesOf([...inside, "ls-files", "--stage", "-z"], maxIndexBytes)
+      if (listed === null || listed.truncated) return false
+      const links = linksIn(listed.bytes)
+      return links.length === 0 ||
+        (yield* bytesOf([...inside, "update-index", "-z", "--force-remove", "--stdin"], 4096, links)) !== null
+    })
     const tree: Effect.Effect<string | null> = Effect.gen(function*() {
+      if (!(yield* forgetLinks)) return null
       const added = yield* run([...inside, "add", "-A"])
       const written = added === null ? null : yield* run([...inside, "write-tree"])
       return written === null ? null : written.trim()

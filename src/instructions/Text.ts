@@ -19,7 +19,7 @@ const encoder = new TextEncoder()
  * Characters of the tag block spell words that no editor shows; so do rows of selectors of variants and of blanks without
  * a width, of which one alone may stand behind a letter or in an emoji.
  */
-const hidden = /[\u{e0000}-\u{e007f}]+|[\u180e\u200b\u2060-\u2064\ufe00-\ufe0f\ufeff\u{e0100}-\u{e01ef}]{2,}/gu
+const hidden = /[\u{e0000}-\u{e007f}]+|(?:[\u180e\u200b\u2060-\u2064\ufeff]|\p{Variation_Selector}){2,}/gu
 
 /** Nothing in it that cannot be seen, and how many characters of it could not. @since 0.1.0 @category combinators */
 export const visible = (text: string): { readonly text: string; readonly count: number } => {

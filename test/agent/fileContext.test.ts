@@ -1,9 +1,19 @@
 /** 14.3: which files a subagent hears of. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
+import * as Layer from "effect/Layer"
+import { execFileSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
 import { passes } from "../../src/agent/Auto.ts"
-import { mentions, recentFiles } from "../../src/agent/FileContext.ts"
+import { make, mentions, recentFiles } from "../../src/agent/FileContext.ts"
 import type { Message } from "../../src/domain/Message.ts"
+import { Workspace } from "../../src/domain/Workspace.ts"
+import { Environment } from "../../src/platform/Environment.ts"
+import { Processes } from "../../src/platform/Processes.ts"
+import { Spawner } from "../../src/platform/Spawner.ts"
 
 let id = 0
 const call = (name: string, input: object, failed = false): ReadonlyArray<Message> => {
@@ -71,4 +81,44 @@ describe("14.5: the word of the review", () => {
     ]
     for (const [text, passed] of table) assert.strictEqual(passes(text), passed, text)
   })
+})
+
+describe("14.3: the state of the repository", () => {
+  it.live("is told, and nothing that the repository's own settings name runs", () =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "context-")))),
+      (root) =>
+        Effect.gen(function*() {
+          const git = (...args: ReadonlyArray<string>): string =>
+            execFileSync("git", ["-C", root, "-c", "user.name=a", "-c", "user.email=a@b.example", ...args], {
+              encoding: "utf8"
+            })
+          const ran = path.join(root, ".git", "ran")
+          git("init", "-q", "-b", "trunk")
+          for (const file of ["a", "b ü"]) fs.writeFileSync(path.join(root, file), "1\n")
+          fs.writeFileSync(path.join(root, ".gitattributes"), "a filter=f\nb* filter=it=s.odd\n")
+          git("add", "-A")
+          git("commit", "-qm", "first")
+          for (const key of ["filter.f.clean", "filter.it=s.odd.process", "core.fsmonitor"]) {
+            fs.appendFileSync(
+              path.join(root, ".git", "config"),
+              `[${key.slice(0, key.indexOf("."))}${
+                key.startsWith("filter") ? ` "${key.slice(7, key.lastIndexOf("."))}"` : ""
+              }]\n\t${key.slice(key.lastIndexOf(".") + 1)} = "touch '${ran}'; cat"\n`
+            )
+          }
+          git("config", "filter.f.required", "true")
+          for (const file of ["a", "b ü"]) fs.writeFileSync(path.join(root, file), "2\n")
+          const { text } = yield* make([], null).pipe(Effect.provide(
+            Layer.mergeAll(
+              Spawner.layerPlain.pipe(Layer.provide(Processes.layer)),
+              Environment.layerTest({ vars: { PATH: process.env["PATH"] ?? "/usr/bin:/bin" } }),
+              Layer.succeed(Workspace, { root, cwd: root })
+            )
+          ))
+          assert.include(text, "## trunk\n M a\n M \"b ü\"")
+          assert.isFalse(fs.existsSync(ran))
+        }),
+      (root) => Effect.sync(() => fs.rmSync(root, { recursive: true, force: true }))
+    ))
 })

@@ -72,6 +72,30 @@ describe("what has changed since the start", () => {
       })
     ))
 
+  it.live("repositories within are not asked: nothing that their settings name runs", () =>
+    inDirectory((root) =>
+      Effect.gen(function*() {
+        const sub = path.join(root, "sub ü")
+        const ran = path.join(root, ".git", "ran")
+        fs.mkdirSync(sub)
+        for (const each of [root, sub]) {
+          git(each, "init", "-q")
+          fs.writeFileSync(path.join(each, ".gitattributes"), "* filter=f\n")
+          fs.writeFileSync(path.join(each, "a"), "1\n")
+          git(each, "add", "-A")
+          git(each, "commit", "-qm", "first")
+          for (const key of ["filter.f.clean", "core.fsmonitor"]) git(each, "config", key, `touch '${ran}'; cat`)
+        }
+        for (const each of [root, sub]) fs.writeFileSync(path.join(each, "a"), "2\n")
+        const since = yield* Since.begin(root)
+        fs.writeFileSync(path.join(root, "b"), "new\n")
+        fs.writeFileSync(path.join(sub, "a"), "3\n")
+        assert.include(yield* since.diff, "+new")
+        assert.include(yield* since.diff, "+new")
+        assert.isFalse(fs.existsSync(ran))
+      })
+    ))
+
   it.live("outside of any repository, and where there is none afterwards", () =>
     inDirectory((root) =>
       Effect.gen(function*() {
