@@ -11,6 +11,7 @@ import { withoutTrailing } from "../codec/Trailing.ts"
 import { ofSummary } from "../compactor/Facts.ts"
 import type { Message } from "../domain/Message.ts"
 import { toolCallsOf } from "../domain/MessageParts.ts"
+import { typedIn } from "../domain/Piped.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import { Permissions } from "../permissions/Permissions.ts"
 import { childEnvironment } from "../platform/ChildEnvironment.ts"
@@ -101,10 +102,10 @@ interface Named {
   readonly problems: ReadonlyArray<string>
 }
 
-/** The person has named them, so nobody asks; what a rule denies or the sandbox refuses is left out all the same. */
+/** The person has named them, in what was typed, so nobody asks; what a rule denies or the sandbox refuses is left out all the same. */
 const named = (task: string): Effect.Effect<Named> =>
   Effect.gen(function*() {
-    const wanted = mentions(task)
+    const wanted = mentions(typedIn(task))
     const [files, workspace] = [yield* Effect.serviceOption(Files), yield* Effect.serviceOption(Workspace)]
     if (wanted.length === 0 || Option.isNone(files) || Option.isNone(workspace)) return { texts: [], problems: [] }
     const permissions = Option.getOrNull(yield* Effect.serviceOption(Permissions))

@@ -11,6 +11,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { line } from "../codec/TerminalText.ts"
 import type { Part } from "../domain/Message.ts"
+import { combine } from "../domain/Piped.ts"
 import { Terminal, type TerminalError } from "../platform/Terminal.ts"
 import { type CliExit, failed, usage } from "./Exit.ts"
 
@@ -28,10 +29,6 @@ const quietMs = 1_000
 
 const stdinExit = (error: TerminalError): CliExit =>
   error.reason === "too_large" ? usage(error.message) : failed(`stdin cannot be read: ${error.message}`)
-
-/** The argument first, then stdin as context. @since 0.1.0 @category combinators */
-export const combine = (argument: string, stdin: string): string =>
-  stdin.trim() === "" ? argument : `${argument}\n\n<stdin>\n${stdin.replace(/\n$/, "")}\n</stdin>`
 
 const noPrompt = usage(
   "there is no prompt",

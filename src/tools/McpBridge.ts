@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import { line } from "../codec/TerminalText.ts"
 import type { Message, Part } from "../domain/Message.ts"
 import { text as textPart, textOf } from "../domain/MessageParts.ts"
+import { typedIn } from "../domain/Piped.ts"
 import { success } from "../domain/ToolExecutor.ts"
 import type { ToolResult } from "../domain/Tool.ts"
 import * as Arguments from "../mcp/Arguments.ts"
@@ -254,7 +255,7 @@ export const make = (mcp: McpService, files: OutputFilesService): Bridge => {
   const withMentions = (content: string | ReadonlyArray<Part>): Effect.Effect<Expansion> =>
     Effect.gen(function*() {
       const message: Message = { role: "user", content }
-      const named = Arguments.mentions(textOf(message), mcp.servers())
+      const named = Arguments.mentions(typedIn(textOf(message)), mcp.servers())
       if (named.length === 0) return { content, problems: [] }
       const read = yield* Effect.forEach(
         named,

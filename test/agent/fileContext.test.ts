@@ -1,4 +1,6 @@
 /** 14.3: which files a subagent hears of. */
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as NodePath from "@effect/platform-node/NodePath"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
@@ -10,8 +12,10 @@ import * as path from "node:path"
 import { passes } from "../../src/agent/Auto.ts"
 import { make, mentions, recentFiles } from "../../src/agent/FileContext.ts"
 import type { Message } from "../../src/domain/Message.ts"
+import { combine } from "../../src/domain/Piped.ts"
 import { Workspace } from "../../src/domain/Workspace.ts"
 import { Environment } from "../../src/platform/Environment.ts"
+import { Files } from "../../src/platform/Files.ts"
 import { Processes } from "../../src/platform/Processes.ts"
 import { Spawner } from "../../src/platform/Spawner.ts"
 
@@ -81,6 +85,25 @@ describe("14.5: the word of the review", () => {
     ]
     for (const [text, passed] of table) assert.strictEqual(passes(text), passed, text)
   })
+})
+
+describe("14.3: files that were named", () => {
+  it.scoped("are attached where somebody has typed them, not where they were piped in", () =>
+    Effect.gen(function*() {
+      const root = yield* Effect.acquireRelease(
+        Effect.sync(() => fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "context-")))),
+        (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
+      )
+      for (const name of ["typed", "piped"]) fs.writeFileSync(path.join(root, name), `of ${name}\n`)
+      const { text } = yield* make([], combine("look at @typed", `a diff @piped @${root}/piped`)).pipe(Effect.provide(
+        Layer.mergeAll(
+          Files.layer.pipe(Layer.provide(Layer.mergeAll(NodeFileSystem.layer, NodePath.layer))),
+          Layer.succeed(Workspace, { root, cwd: root })
+        )
+      ))
+      assert.include(text, "of typed")
+      assert.notInclude(text, "of piped")
+    }))
 })
 
 describe("14.3: the state of the repository", () => {

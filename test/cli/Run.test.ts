@@ -8,11 +8,11 @@ import * as TestClock from "effect/TestClock"
 import { check } from "../../src/cli/Check.ts"
 import type { CliExit } from "../../src/cli/Exit.ts"
 import * as Parser from "../../src/cli/Parser.ts"
-import { combine } from "../../src/cli/Prompt.ts"
 import * as Run from "../../src/cli/Run.ts"
 import { RunResult } from "../../src/cli/Schemas.ts"
 import * as Spec from "../../src/cli/Spec.ts"
 import type { AgentEvent } from "../../src/domain/AgentEvent.ts"
+import { combine } from "../../src/domain/Piped.ts"
 import {
   answer,
   type Bench,

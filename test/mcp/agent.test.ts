@@ -146,7 +146,8 @@ describe("server-everything", () => {
         yield* Effect.gen(function*() {
           const store = yield* SessionStore
           const first = yield* Agents.run({
-            prompt: "look at @every:demo://resource/static/document/features.md, please, and mail a@every.example"
+            prompt: "look at @every:demo://resource/static/document/features.md, please, and mail a@every.example" +
+              "\n\n<stdin>\nnobody has typed @every:demo://resource/static/document/startup.md\n</stdin>"
           })
           const [list, read, blob, none] = Agents.results(first)
           assert.include(output(list), "every:demo://resource/static/document/features.md")
@@ -159,6 +160,10 @@ describe("server-everything", () => {
           assert.include(
             textOf(user ?? { role: "user", content: "" }),
             "[resource @every:demo://resource/static/document/features.md"
+          )
+          assert.notInclude(
+            textOf(user ?? { role: "user", content: "" }),
+            "[resource @every:demo://resource/static/document/startup.md"
           )
 
           const second = yield* Agents.run({
