@@ -9,7 +9,7 @@ import { neutralise } from "../codec/TerminalText.ts"
 import { ExitCode } from "../domain/Failure.ts"
 import type { Committed, Prepared } from "../git/Commits.ts"
 import { Git } from "../git/Git.ts"
-import type { GitError } from "../git/GitError.ts"
+import { fail, type GitError } from "../git/GitError.ts"
 import { Environment } from "../platform/Environment.ts"
 import { Terminal } from "../platform/Terminal.ts"
 import { CliExit, usage } from "./Exit.ts"
@@ -216,7 +216,7 @@ export const commitPushPr = Effect.fn("Cli.git.commitPushPr")(function*(
   return yield* told(Effect.gen(function*() {
     // before anything is committed: can it go anywhere at all?
     const to = yield* git.destination
-    const prepared = yield* git.prepare
+    const prepared = yield* GitPublish.withOutgoing(yield* git.prepare, to)
     const empty = GitMessage.isEmpty(prepared)
     const json = (
       status: GitCommitPushPr["status"],
@@ -243,6 +243,17 @@ export const commitPushPr = Effect.fn("Cli.git.commitPushPr")(function*(
         : Effect.void
     let proposal: GitMessage.Proposal | null = null
     let committed: Committed | null = null
+    // what is pushed cannot be taken back
+    const refuseSecrets = Effect.gen(function*() {
+      if (!values.yes || prepared.secrets.length === 0 || values["allow-secrets"]) return
+      const error = fail(
+        "secrets",
+        "nothing was done: this would publish what looks like secrets; --allow-secrets does it all the same"
+      )
+      yield* json("failed", null, null, error)
+      yield* err(GitText.secretsText(prepared.secrets, desk.style))
+      return yield* error
+    })
     if (empty) {
       const { commits } = yield* git.unpublished(to)
       if (commits.length === 0) {
@@ -257,20 +268,15 @@ export const commitPushPr = Effect.fn("Cli.git.commitPushPr")(function*(
           GitText.name(to.branch)
         } to publish\n`
       )
+      yield* refuseSecrets
+      yield* desk.show(GitText.secretsText(prepared.secrets, desk.style))
       const answer = values.yes ? "yes" : yield* GitPublish.confirm(desk, to)
       if (answer !== "yes") {
         yield* json(answer === "no" ? "cancelled" : "proposed", null, null, null)
         return yield* answer === "no" ? cancelled : needsYes
       }
     } else {
-      // what is pushed cannot be taken back
-      if (values.yes && prepared.secrets.length > 0 && !values["allow-secrets"]) {
-        yield* err(GitText.secretsText(prepared.secrets, desk.style))
-        return yield* new CliExit({
-          exit_code: ExitCode.failed,
-          lines: ["nothing was done: this would publish what looks like secrets; --allow-secrets does it all the same"]
-        })
-      }
+      yield* refuseSecrets
       const decision = yield* GitMessage.decide(
         desk,
         prepared,

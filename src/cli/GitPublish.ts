@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import type { Committed } from "../git/Commits.ts"
+import type { Committed, Prepared } from "../git/Commits.ts"
 import { Git } from "../git/Git.ts"
 import type { GitError } from "../git/GitError.ts"
 import type { Destination, PullRequest, PullRequestInput, Pushed, Unpublished } from "../git/Publish.ts"
@@ -55,6 +55,19 @@ export const confirm = ({ ask }: Desk, { branch }: Destination): Effect.Effect<"
       if (word === "y" || word === "yes") return "yes"
       if (word === "n" || word === "no") return "no"
     }
+  })
+
+/**
+ * The commit with all that looks like a secret and would be public after the push: its own, and what is in the commits
+ * that go with it.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withOutgoing = (prepared: Prepared, to: Destination): Effect.Effect<Prepared, GitError, Git> =>
+  Effect.gen(function*() {
+    const git = yield* Git
+    return { ...prepared, secrets: [...prepared.secrets, ...(yield* git.outgoingSecrets(to))] }
   })
 
 /** What is done so far, for the message of what went wrong after it. @since 0.1.0 @category encoding */

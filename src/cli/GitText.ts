@@ -49,7 +49,8 @@ export const errorLines = (error: GitError): ReadonlyArray<string> => [error.mes
 
 /** Files of the commit that is proposed, and what stays out of it. @since 0.1.0 @category encoding */
 export const preparedText = (prepared: Prepared, style: Style): string => {
-  const { branch, files, progress, secrets, untracked } = prepared
+  const { branch, files, partly, progress, secrets, untracked } = prepared
+  const whole = new Set(partly)
   const where = branch === null ? "on a detached HEAD" : `on ${name(branch)}`
   return [
     style.bold(
@@ -58,7 +59,9 @@ export const preparedText = (prepared: Prepared, style: Style): string => {
     "\n",
     listed(
       files.map(({ from, path, staged }) =>
-        `${staged} ${from === null ? name(path) : `${name(from)} -> ${name(path)}`}`
+        `${staged} ${from === null ? name(path) : `${name(from)} -> ${name(path)}`}${
+          whole.has(path) ? " (was staged in part; all of it goes in)" : ""
+        }`
       )
     ),
     untracked.length === 0 ? "" : style.dim(`not included, because untracked:\n${listed(untracked.map(name))}`),

@@ -147,6 +147,19 @@ export const addWorktree = (tools: Repository.Tools, name: string): Effect.Effec
     return { path, branch: name, stderr: done.stderr }
   })
 
+/** The worktree that a path leads to, in whatever way it is written; not one that it leads into. */
+const at = (
+  { cwd, runner }: Repository.Tools,
+  all: ReadonlyArray<Worktree>,
+  path: string
+): Effect.Effect<Worktree | undefined, GitError> =>
+  path === ""
+    ? Effect.succeed(undefined)
+    : Effect.map(
+      runner.run({ args: ["-C", path, "rev-parse", "--show-prefix", "--show-toplevel"], cwd }),
+      ({ code, stdout }) => code === 0 ? all.find((one) => `\n${one.path}\n` === stdout) : undefined
+    )
+
 /**
  * The worktree of this branch or with this path; its branch stays. Git refuses one with changes or untracked files.
  *
@@ -158,8 +171,9 @@ export const removeWorktree = (tools: Repository.Tools, name: string): Effect.Ef
     const repository = yield* Repository.find(tools)
     const all = yield* worktrees(tools)
     const path = Names.directoryOf(mainOf(repository), name)
-    const found = all.find((one, index) => index > 0 && one.branch === name) ??
-      all.find((one, index) => index > 0 && (one.path === name || one.path === path))
+    const linked = all.slice(1)
+    const found = linked.find((one) => one.branch === name) ??
+      linked.find((one) => one.path === name || one.path === path) ?? (yield* at(tools, linked, name))
     if (found === undefined) {
       return yield* fail("missing", `there is no worktree ${JSON.stringify(name)} of this repository`)
     }

@@ -8,7 +8,7 @@ import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import { plainDiff } from "./Commits.ts"
 import * as DiffText from "./DiffText.ts"
-import { fail, type GitError } from "./GitError.ts"
+import { fail, type GitError, lockedBy } from "./GitError.ts"
 import { parseFields, parseNames } from "./Porcelain.ts"
 import * as Repository from "./Repository.ts"
 
@@ -81,7 +81,7 @@ export interface Stashed {
 /** `git stash push -m "hanzo: TIME"`. Fails with `nothing` when no tracked file has changed. @since 0.1.0 @category constructors */
 export const stash = (tools: Repository.Tools): Effect.Effect<Stashed, GitError> =>
   Effect.gen(function*() {
-    const { top } = yield* Repository.find(tools)
+    const { index, top } = yield* Repository.find(tools)
     const status = yield* Repository.status(tools, top)
     if (status.head === null) {
       return yield* fail("state", "there is no commit yet that a stash could stand on; commit first")
@@ -102,7 +102,16 @@ export const stash = (tools: Repository.Tools): Effect.Effect<Stashed, GitError>
     const now = yield* Clock.currentTimeMillis
     const message = `hanzo: ${DateTime.formatIso(DateTime.unsafeMake(now))}`
     const former = yield* Repository.resolve(tools, top, "refs/stash")
-    yield* tools.runner.must("git stash push", { args: ["stash", "push", "-m", message], cwd: top, writes: true })
+    const lock = `${index}.lock`
+    yield* Effect.catchAll(
+      tools.runner.must("git stash push", { args: ["stash", "push", "-m", message], cwd: top, writes: true }),
+      (error) =>
+        Effect.flatMap(
+          // git has no word for it
+          error.reason === "refused" && error.stderr === "" ? tools.files.exists(lock) : Effect.succeed(false),
+          (locked) => locked ? lockedBy(lock) : error
+        )
+    )
     if ((yield* Repository.resolve(tools, top, "refs/stash")) === former) {
       return yield* fail("nothing", "there is nothing to stash")
     }

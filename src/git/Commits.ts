@@ -8,15 +8,15 @@ import * as Effect from "effect/Effect"
 import type { FileError } from "../platform/FileError.ts"
 import type { FileImage } from "../platform/GitFiles.ts"
 import { aboveScissors, scissors, tidy } from "./Conventional.ts"
-import { fail, type GitError } from "./GitError.ts"
+import { fail, type GitError, lockedBy } from "./GitError.ts"
 import * as LikelySecrets from "./LikelySecrets.ts"
 import type { Change } from "./MessagePrompt.ts"
 import type { ChangedFile } from "./Porcelain.ts"
 import { withoutUser } from "./Remotes.ts"
 import * as Repository from "./Repository.ts"
 
-/** A diff is looked at for secrets up to this. */
-const mostBytes = 16 * 1024 * 1024
+/** A diff is looked at for secrets up to this. @since 0.1.0 @category constants */
+export const mostBytes = 16 * 1024 * 1024
 
 /** @since 0.1.0 @category models */
 export interface Prepared {
@@ -26,6 +26,8 @@ export interface Prepared {
   readonly head: string | null
   /** What would be in the commit, against `head`; none = there is nothing to commit. */
   readonly files: ReadonlyArray<ChangedFile>
+  /** Of these a part was staged by hand; all of it goes in, as `git add -u` has it. */
+  readonly partly: ReadonlyArray<string>
   /** Not in the index, and not going there. */
   readonly untracked: ReadonlyArray<string>
   readonly progress: Exclude<Repository.Progress, "rebase" | "am"> | null
@@ -58,10 +60,7 @@ export interface Committed {
 
 const filesError = (error: FileError): GitError =>
   error.reason === "exists" && error.path.endsWith(".lock")
-    ? fail(
-      "locked",
-      `another git is at work here, or one has ended without its clean-up: ${error.path} exists; remove it when no git runs`
-    )
+    ? lockedBy(error.path)
     : error.reason === "changed"
     ? fail("changed", "the index has changed meanwhile; nothing was committed: look again")
     : fail("files", error.message)
@@ -172,6 +171,7 @@ export const prepare = (tools: Repository.Tools): Effect.Effect<Prepared, GitErr
       branch: status.branch,
       head: status.head,
       files: changed,
+      partly: first.files.filter((file) => file.staged !== "." && file.unstaged === "M").map((file) => file.path),
       untracked: status.untracked,
       progress,
       ready: yield* Effect.mapError(readyMessage(tools, repository, status.head), filesError),
@@ -181,7 +181,7 @@ export const prepare = (tools: Repository.Tools): Effect.Effect<Prepared, GitErr
         diff: diff.stdout,
         stat: stat.stdout
       },
-      secrets: [...LikelySecrets.inNames(appearing), ...LikelySecrets.inDiff(diff.stdout)],
+      secrets: [...LikelySecrets.inNames(appearing), ...LikelySecrets.inDiff(diff.stdout, { cut: diff.truncated })],
       before,
       after,
       tree: tree.code === 0 ? tree.stdout.trim() : null,

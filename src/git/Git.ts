@@ -16,6 +16,8 @@ import * as Branches from "./Branches.ts"
 import * as Changes from "./Changes.ts"
 import * as Commits from "./Commits.ts"
 import type { GitError } from "./GitError.ts"
+import type { LikelySecret } from "./LikelySecrets.ts"
+import * as Outgoing from "./Outgoing.ts"
 import type { Worktree } from "./Porcelain.ts"
 import * as Publish from "./Publish.ts"
 import * as Runner from "./Runner.ts"
@@ -38,6 +40,8 @@ export interface GitService {
   readonly destination: Effect.Effect<Publish.Destination, GitError>
   /** What a pull request would bring beside the latest commit. */
   readonly unpublished: (to: Publish.Destination) => Effect.Effect<Publish.Unpublished, GitError>
+  /** What looks like a secret in the commits that a push would take along. */
+  readonly outgoingSecrets: (to: Publish.Destination) => Effect.Effect<ReadonlyArray<LikelySecret>, GitError>
   readonly push: (to: Publish.Destination) => Effect.Effect<Publish.Pushed, GitError>
   readonly pullRequest: (
     to: Publish.Destination,
@@ -67,6 +71,7 @@ export class Git extends Context.Tag("@hanzo/dev/git/Git")<Git, GitService>() {
         keep: (prepared, message) => Commits.keep(tools, prepared, message),
         destination: Publish.destination(tools),
         unpublished: (to) => Publish.unpublished(tools, to),
+        outgoingSecrets: (to) => Outgoing.secrets(tools, to),
         push: (to) => Publish.push(tools, to),
         pullRequest: (to, input) => Publish.pullRequest(tools, to, input),
         worktrees: Branches.worktrees(tools),

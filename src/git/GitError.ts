@@ -24,6 +24,7 @@ import { TaggedError } from "../domain/TaggedError.ts"
  * | `timeout` | the limit was reached, and the command ended |
  * | `stopped` | a signal ended it |
  * | `refused` | git, a hook or the remote said no; `stderr` has their words |
+ * | `secrets` | what looks like a secret would be published, and nobody was asked |
  * | `files` | a file of the git directory could not be read or written |
  *
  * `message` says what and what to do; `stderr` is git's own, without passwords in addresses.
@@ -48,6 +49,7 @@ export class GitError extends TaggedError("@hanzo/dev/git/GitError")("GitError",
     "timeout",
     "stopped",
     "refused",
+    "secrets",
     "files"
   ),
   message: Schema.String,
@@ -57,3 +59,10 @@ export class GitError extends TaggedError("@hanzo/dev/git/GitError")("GitError",
 /** @since 0.1.0 @category constructors */
 export const fail = (reason: GitError["reason"], message: string, stderr = ""): GitError =>
   new GitError({ reason, message, stderr })
+
+/** Another git holds the index, or has left its lock. @since 0.1.0 @category constructors */
+export const lockedBy = (lock: string): GitError =>
+  fail(
+    "locked",
+    `another git is at work here, or one has ended without its clean-up: ${lock} exists; remove it when no git runs`
+  )

@@ -29,7 +29,7 @@ const shapes: ReadonlyArray<readonly [what: string, shape: RegExp]> = [
 
 /** `name = "value"`, `NAME=value`, `"name": "value"` with a name that means a secret. */
 const assigned =
-  /(?:^|[^A-Za-z0-9])["']?([A-Za-z0-9_.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|client[_-]?secret|credentials?))["']?\s*(?::=|=>|[:=])\s*(?:"([^"]*)"|'([^']*)'|([^\s"',;]+))/iu
+  /(?:^|[^A-Za-z0-9])["']?([A-Za-z0-9_.-]*(?:password|passwd|passphrase|secret|token|(?:api|access|private|secret|auth|signing|encryption|master)[_-]?key|credentials?))["']?\s*(?::=|=>|[:=])\s*(?:"([^"]*)"|'([^']*)'|([^\s"',;]+))/iu
 
 const placeholder =
   /^(?:x+|\*+|\.+|-+|_+|null|none|nil|true|false|undefined|test|todo|changeme|change[_-]?me|example|placeholder|secret|password|token|redacted|\[redacted\])$|\$[({]?\w|<[^>]*>|\{\{|%\w+%|process\.env|os\.environ|getenv|your[_-]/iu
@@ -46,7 +46,7 @@ const looksRandom = (value: string, quoted: boolean): boolean => {
 }
 
 const files =
-  /(?:^|\/)(?:\.env(?:\.(?!example$|sample$|template$|dist$)[\w.-]+)?|id_(?:rsa|dsa|ecdsa|ed25519)|\.netrc|\.pgpass|\.htpasswd|credentials(?:\.json)?|service[_-]account[\w.-]*\.json|[\w.-]+\.(?:pem|p12|pfx|jks|keystore|kdbx|ppk))$/iu
+  /(?:^|\/)(?:\.env(?:\.(?!example$|sample$|template$|dist$)[^/]+)?|(?!(?:example|sample|template|dist)\.env$)[^/]+\.env|id_(?:rsa|dsa|ecdsa|ed25519)|\.netrc|\.pgpass|\.htpasswd|credentials(?:\.json)?|service[_-]account[^/]*\.json|[^/]+\.(?:pem|p12|pfx|jks|keystore|kdbx|ppk))$/iu
 
 /** What the line looks like; null = nothing of the kind. @since 0.1.0 @category combinators */
 export const inLine = (line: string): string | null => {
@@ -96,47 +96,56 @@ const unquoted = (path: string): string => {
   return new TextDecoder().decode(Uint8Array.from(bytes))
 }
 
+/** @since 0.1.0 @category models */
+export interface DiffOptions {
+  /** At most so many findings; default 50. */
+  readonly most?: number
+  /** The diff goes on behind its end, where nobody looks: that is a finding of its own. */
+  readonly cut?: boolean
+}
+
 /**
- * In a diff with the prefixes `a/` and `b/`: every added line, and every file that is new or was renamed to such a name.
- * At most `most` findings.
+ * In a diff with the prefixes `a/` and `b/`: every added line; of the combined diff of a merge those that none of its
+ * parents has.
  *
  * @since 0.1.0
  * @category decoding
  */
-export const inDiff = (diff: string, most = 50): ReadonlyArray<LikelySecret> => {
+export const inDiff = (diff: string, { cut = false, most = 50 }: DiffOptions = {}): ReadonlyArray<LikelySecret> => {
   const found: Array<LikelySecret> = []
   let path = ""
   let row = 0
-  // of the hunk that is open: a line of it may look like a header
-  let old = 0
+  // of the hunk that is open, one number a parent: a line of it may look like a header
+  let old: Array<number> = []
   let now = 0
   for (const line of diff.split("\n")) {
-    if (found.length >= most) break
-    if (old > 0 || now > 0) {
-      if (line.startsWith("+")) {
-        const what = inLine(line.slice(1))
-        if (what !== null) found.push({ path, line: row, what })
-        row++
-        now--
-      } else if (line.startsWith("-")) old--
-      else if (!line.startsWith("\\")) {
-        row++
-        old--
-        now--
+    if (found.length >= most) return found
+    if (now > 0 || old.some((left) => left > 0)) {
+      if (line.startsWith("\\")) continue
+      const marks = line.slice(0, old.length)
+      if (marks.includes("-")) {
+        old = old.map((left, parent) => marks[parent] === "-" ? left - 1 : left)
+        continue
       }
+      const what = /^\++$/u.test(marks) ? inLine(line.slice(old.length)) : null
+      if (what !== null) found.push({ path, line: row, what })
+      old = old.map((left, parent) => marks[parent] === "+" ? left : left - 1)
+      row++
+      now--
       continue
     }
-    const hunk = /^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/u.exec(line)
+    const hunk = /^(@{2,}) ((?:-\d+(?:,\d+)? )+)\+(\d+)(?:,(\d+))? \1/u.exec(line)
     if (hunk !== null) {
-      row = Number(hunk[2])
-      old = Number(hunk[1] ?? "1")
-      now = Number(hunk[3] ?? "1")
+      old = (hunk[2] ?? "").trim().split(" ").map((range) => Number(range.split(",")[1] ?? "1"))
+      row = Number(hunk[3])
+      now = Number(hunk[4] ?? "1")
       continue
     }
     if (line.startsWith("+++ ") && !line.startsWith("+++ /dev/null")) {
       path = unquoted(line.slice(4).replace(/\t$/u, "")).replace(/^b\//u, "")
     }
   }
+  if (cut) found.push({ path, line: null, what: "the change is too long: from here on nobody has looked for secrets" })
   return found
 }
 

@@ -9,7 +9,8 @@ import { parseDefaultBranch, parseFields } from "./Porcelain.ts"
 import * as Remotes from "./Remotes.ts"
 import * as Repository from "./Repository.ts"
 
-const remote = "origin"
+/** @since 0.1.0 @category constants */
+export const remote = "origin"
 
 /** Where the branch may go: found out before anything is committed. @since 0.1.0 @category models */
 export interface Destination {
@@ -19,6 +20,8 @@ export interface Destination {
   readonly base: string
   /** The address pushes go to; without user and password. */
   readonly address: string
+  /** The commit of the default branch there; null = it did not tell. It need not be known here. */
+  readonly tip: string | null
 }
 
 /**
@@ -77,7 +80,13 @@ export const destination = (tools: Repository.Tools): Effect.Effect<Destination,
     }
     if (base === branch) return yield* onDefault(base)
     const [address = ""] = url.stdout.split("\n")
-    return { top, branch, base, address: Remotes.withoutUser(address.trim()) }
+    return {
+      top,
+      branch,
+      base,
+      address: Remotes.withoutUser(address.trim()),
+      tip: /^([0-9a-f]{40,64})\tHEAD$/mu.exec(asked.stdout)?.[1] ?? null
+    }
   })
 
 /** A commit that the base has not. @since 0.1.0 @category models */

@@ -55,13 +55,20 @@ export interface Runner {
   readonly must: (what: string, input: RunInput) => Effect.Effect<RunOutput, GitError>
 }
 
-/** Before the command: no pager, no colour, names as they are, an index that only looking does not touch. */
+/**
+ * Before the command: no pager, no colour, names as they are, messages in UTF-8 on both ways, an index that only looking
+ * does not touch.
+ */
 const always = [
   "--no-pager",
   "-c",
   "color.ui=false",
   "-c",
   "core.quotePath=false",
+  "-c",
+  "i18n.commitEncoding=UTF-8",
+  "-c",
+  "i18n.logOutputEncoding=UTF-8",
   "-c",
   "diff.autoRefreshIndex=false"
 ]

@@ -268,6 +268,16 @@ describe("12 /commit-push-pr in the conversation", () => {
         assert.include(out, "pull request: https://github.com/o/r/pull/7\n")
         assert.strictEqual(here.gitIn(here.remote, "rev-parse", "f"), here.head())
 
+        here.write("a.txt", "password = \"tr0ub4dor&3\"\n")
+        here.git("commit", "-qam", "fix: secret")
+        for (const text of ["password = \"tr0ub4dor&3\"\n", "three\n"]) {
+          here.write("a.txt", text)
+          const warned = yield* talk(here, ["/commit-push-pr", "n"], ["fix: c"])
+          assert.match(warned.out, /warning: this looks like secrets:\n {2}a\.txt:1: .* \(in commit [0-9a-f]{7}\)\n/u)
+          assert.notInclude(warned.out, "pushed f")
+        }
+        here.git("reset", "-q", "--hard", "HEAD~1")
+
         here.program("gh", "case \"$1\" in auth) exit 0;; pr) echo nope >&2; exit 1;; esac")
         const published = yield* talk(here, ["/commit-push-pr", "y"])
         assert.include(published.out, "f was at origin already")

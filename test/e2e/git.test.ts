@@ -141,6 +141,20 @@ describe("hanzo-dev git", () => {
       assert.strictEqual(held.code, 1)
       assert.include(held.stderr, "a.txt:1")
       assert.notInclude(held.stderr, "tr0ub4dor")
+      // also one that was committed before, alone or below another commit
+      assert.strictEqual((await here.hanzo("git", "commit", "--yes", "-m", "fix: b")).code, 0)
+      for (const text of ["password = \"tr0ub4dor&3\"\n", "taken back\n"]) {
+        here.write("a.txt", text)
+        const late = await here.hanzo("git", "commit-push-pr", "--yes", "-m", "fix: c", "--json")
+        assert.strictEqual(late.code, 1, late.stderr)
+        assert.match(late.stderr, /a\.txt:1: a value for "password" \(in commit [0-9a-f]{7}\)/u)
+        assert.notInclude(late.stdout + late.stderr, "tr0ub4dor")
+        const told = json(late, "commit-push-pr")
+        assert.deepInclude(told, { status: "failed", pushed: false, commit: null })
+        assert.strictEqual(here.git("log", "-1", "--format=%s"), "fix: b")
+      }
+      assert.notStrictEqual(here.gitIn(here.remote, "rev-parse", "feat/x"), here.head())
+      here.git("reset", "-q", "--hard", "HEAD~1")
       here.write("a.txt", "three\n")
       here.program(
         "gh",

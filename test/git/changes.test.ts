@@ -99,6 +99,15 @@ describe("12 /worktree", () => {
         assert.strictEqual(yield* reasonOf(remove("main")), "missing")
         const again = yield* Effect.zipRight(Effect.sync(() => here.git("branch", "-D", "a")), add("a"))
         assert.strictEqual((yield* remove(again.path)).path, again.path)
+
+        const odd = yield* add("ü/b")
+        fs.mkdirSync(path.join(odd.path, "sub"))
+        const relative = `../${path.basename(odd.path)}`
+        assert.strictEqual(yield* reasonOf(remove(`${relative}/sub`)), "missing", "a path into it is none to it")
+        assert.strictEqual(yield* reasonOf(remove("..")), "missing")
+        assert.strictEqual(yield* reasonOf(remove("--help")), "missing")
+        assert.strictEqual(yield* Effect.provide(reasonOf(remove(".")), at(here, odd.path)), "state")
+        assert.strictEqual((yield* remove(`./${relative}/`)).path, odd.path)
       })))
 
   it.live("no commit yet; a repository whose path has spaces and unicode", () =>
@@ -190,6 +199,19 @@ describe("12 /stash", () => {
         assert.strictEqual((yield* pop).message, only?.message)
         assert.strictEqual(here.git("status", "--porcelain"), "MM a.txt\n?? new.txt")
         assert.deepEqual(yield* stashes, [])
+      })))
+
+  it.live("the lock of another git is told, and nothing is lost", () =>
+    inPlace({}, (here) =>
+      Effect.gen(function*() {
+        here.write("a.txt", "two\n")
+        here.write(".git/index.lock", "")
+        const locked = yield* Effect.flip(stash)
+        assert.strictEqual(locked.reason, "locked")
+        assert.include(locked.message, path.join(here.repo, ".git/index.lock"))
+        assert.strictEqual(here.read("a.txt"), "two\n")
+        fs.rmSync(path.join(here.repo, ".git/index.lock"))
+        assert.strictEqual((yield* stash).files.length, 1)
       })))
 
   it.live("a conflict keeps the stash; no commit yet and unmerged files are told", () =>

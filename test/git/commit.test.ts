@@ -58,6 +58,7 @@ describe("12 /commit: what goes in", () => {
           prepared.files.map((file) => [file.staged, file.path, file.from]).sort(),
           [["A", "new.txt", null], ["A", "part.txt", null], ["D", "a.txt", null], ["R", "c d.txt", "b.txt"]].sort()
         )
+        assert.deepEqual(prepared.partly, ["part.txt"])
         yield* Effect.flatMap(Git, (git) => git.commit(prepared, "feat: x"))
         assert.strictEqual(here.git("show", "HEAD:part.txt"), "1\n2")
         assert.strictEqual(here.git("status", "--porcelain"), "")
@@ -343,9 +344,14 @@ describe("12 /commit: hooks, locks and ends", () => {
     inPlace({}, (here) =>
       Effect.gen(function*() {
         here.git("config", "commit.cleanup", "strip")
+        here.git("config", "i18n.commitEncoding", "ISO-8859-1")
+        here.git("config", "i18n.logOutputEncoding", "ISO-8859-1")
         here.write("a.txt", "two\n")
-        yield* commitAll("--amend\n\n#1 is kept\nüñí \u{1f600}")
-        assert.strictEqual(here.git("log", "-1", "--format=%B"), "--amend\n\n#1 is kept\nüñí \u{1f600}")
+        const done = yield* commitAll("--amend ü\n\n#1 is kept\nüñí \u{1f600}")
+        assert.strictEqual(done.subject, "--amend ü")
+        const stored = here.git("cat-file", "commit", "HEAD")
+        assert.strictEqual(stored.slice(stored.indexOf("\n\n") + 2), "--amend ü\n\n#1 is kept\nüñí \u{1f600}")
+        assert.notInclude(stored, "\nencoding ")
       })))
 
   it.live("a signed commit, with a key of ssh; and a key that is not there", () =>

@@ -90,7 +90,13 @@ describe("12 /commit-push-pr: where it goes", () => {
         assert.include(detached.message, "/branch")
 
         onBranch(here, "side")
-        assert.deepEqual(yield* destination, { top: here.repo, branch: "side", base: "main", address: here.remote })
+        assert.deepEqual(yield* destination, {
+          top: here.repo,
+          branch: "side",
+          base: "main",
+          address: here.remote,
+          tip: here.git("rev-parse", "main")
+        })
         fs.mkdirSync(path.join(here.repo, ".git/rebase-merge"))
         assert.strictEqual((yield* refused(destination)).reason, "state")
         fs.rmdirSync(path.join(here.repo, ".git/rebase-merge"))
@@ -250,4 +256,96 @@ describe("12 /commit-push-pr: the pull request", () => {
         here.git("update-ref", "-d", "refs/remotes/origin/main")
         assert.deepEqual((yield* git.unpublished(yield* destination)).commits.map((one) => one.subject), ["fix: three"])
       })))
+})
+
+describe("12 /commit-push-pr: what a push would take along", () => {
+  const key = "api_key = \"f81d4fae7dec11d0a765\"\n"
+  const found = Effect.gen(function*() {
+    const git = yield* Git
+    return (yield* git.outgoingSecrets(yield* git.destination)).map(({ line, path, what }) => [path, line, what])
+  })
+
+  it.live("lines of commits that origin has not, also of one that a later commit takes back, of a merge, of a file's name", () =>
+    inPlace({ remote: true }, (here) =>
+      Effect.gen(function*() {
+        here.git("fetch", "-q")
+        onBranch(here)
+        assert.deepEqual(yield* found, [])
+        here.write("a b.txt", `x\n${key}`)
+        here.git("add", "-A")
+        here.git("commit", "-qm", "feat: with it")
+        const commit = here.git("rev-parse", "--short", "HEAD")
+        here.write("a b.txt", "x\n")
+        here.git("commit", "-qam", "fix: without it")
+        const earlier = ["a b.txt", 2, `a value for "api_key" (in commit ${commit})`]
+        assert.deepEqual(yield* found, [earlier])
+
+        here.git("checkout", "-q", "-b", "other", "HEAD~1")
+        here.write("a b.txt", "y\n")
+        here.git("commit", "-qam", "feat: other")
+        here.git("checkout", "-q", "feat/x")
+        here.gitCode("merge", "-q", "other")
+        here.write("a b.txt", "x\ny\npassword = \"tr0ub4dor&3\"\n")
+        here.write("-ü\n.pem", "\0")
+        here.git("add", "-A")
+        here.git("commit", "-qm", "chore: merge")
+        const merge = here.git("rev-parse", "--short", "HEAD")
+        assert.deepEqual(yield* found, [
+          ["-ü\n.pem", null, "a file that usually holds secrets"],
+          ["a b.txt", 3, `a value for "password" (in commit ${merge})`],
+          earlier
+        ])
+
+        here.git("push", "-q", "origin", "HEAD:refs/heads/elsewhere")
+        assert.deepEqual(yield* found, [], "it is out already")
+        here.git("update-ref", "-d", "refs/remotes/origin/elsewhere")
+        assert.strictEqual((yield* found).length, 3)
+      })))
+
+  it.live("settings of git that change how a diff looks change nothing; without a fetch the remote's own word counts", () =>
+    inPlace({ remote: true }, (here) =>
+      Effect.gen(function*() {
+        here.git("update-ref", "-d", "refs/remotes/origin/main")
+        onBranch(here)
+        here.write("a.txt", key)
+        here.git("commit", "-qam", "feat: key")
+        for (
+          const [name, value] of [
+            ["color.ui", "always"],
+            ["color.diff", "always"],
+            ["diff.noprefix", "true"],
+            ["diff.mnemonicPrefix", "true"],
+            ["diff.external", "true"],
+            ["log.showSignature", "true"],
+            ["log.diffMerges", "off"],
+            ["log.showRoot", "false"],
+            ["log.decorate", "full"],
+            ["format.pretty", "oneline"],
+            ["core.quotePath", "true"]
+          ] as const
+        ) here.git("config", name, value)
+        assert.deepEqual((yield* found).map(([file, line]) => [file, line]), [["a.txt", 1]])
+        here.git("checkout", "-q", "--orphan", "root")
+        here.git("commit", "-qm", "feat: root")
+        assert.deepEqual((yield* found).map(([file, line]) => [file, line]), [["a.txt", 1]])
+      })))
+
+  it.live(
+    "what is too long to be looked at is told, in a commit and in what would be committed",
+    () =>
+      inPlace({ remote: true }, (here) =>
+        Effect.gen(function*() {
+          here.git("fetch", "-q")
+          here.git("checkout", "-q", "--no-track", "-b", "big")
+          here.write("a.txt", "plain words of text\n".repeat(900_000))
+          here.write("z.txt", key)
+          here.git("add", "-A")
+          const prepared = yield* Effect.flatMap(Git, (git) => git.prepare)
+          assert.deepEqual(prepared.secrets.map(({ line, path }) => [path, line]), [["a.txt", null]])
+          assert.include(prepared.secrets[0]?.what ?? "", "too long")
+          here.git("commit", "-qm", "feat: big")
+          assert.deepEqual((yield* found).map(([file, line]) => [file, line]), [["a.txt", null]])
+        })),
+    30_000
+  )
 })

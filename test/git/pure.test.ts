@@ -244,6 +244,9 @@ describe("likely secrets", () => {
       "password = \"tr0ub4dor&3\"",
       "\"api_key\": \"f81d4fae7dec11d0a76500a0c91e6bf6\"",
       "API_TOKEN=9f86d081884c7d659a2feaa0c55ad015",
+      "SECRET_KEY = 'django-insecure-8f!q2x1c7z'",
+      "secretKey: \"f81d4fae7dec11d0\"",
+      "export ENCRYPTION_KEY=9f86d081884c7d659a2feaa0c55ad015",
       "url = postgres://me:s3cret@db/x"
     ]
     const harmless = [
@@ -257,6 +260,9 @@ describe("likely secrets", () => {
       "the token is read from the file",
       "git clone https://host/x.git",
       "password: string",
+      "signingKey: CryptoKey",
+      "SECRET_KEY = os.environ[\"SECRET_KEY\"]",
+      "const primaryKey = \"id_of_a_table_2\"",
       "tokenizer = AutoTokenizer"
     ]
     for (const line of secret) assert.isNotNull(LikelySecrets.inLine(line), line)
@@ -288,13 +294,64 @@ describe("likely secrets", () => {
     assert.notInclude(JSON.stringify(found), "tr0ub4dor")
   })
 
+  it("of the combined diff of a merge: what none of its parents has; a cut end is a finding", () => {
+    const diff = [
+      "diff --cc a.txt",
+      "index 1,2..3",
+      "--- a/a.txt",
+      "+++ b/a.txt",
+      "@@@ -1,3 -1,3 +1,4 @@@",
+      "  a",
+      "- AKIAIOSFODNN7EXAMPLE",
+      " -AKIAIOSFODNN7EXAMPLE",
+      "+ AKIAIOSFODNN7EXAMPL1",
+      "++AKIAIOSFODNN7EXAMPL2",
+      " +AKIAIOSFODNN7EXAMPL3",
+      "diff --git a/b.txt b/b.txt",
+      "--- a/b.txt",
+      "+++ b/b.txt",
+      "@@ -1 +1,2 @@",
+      " a",
+      "+AKIAIOSFODNN7EXAMPL4",
+      ""
+    ].join("\n")
+    const places = (options: LikelySecrets.DiffOptions) =>
+      LikelySecrets.inDiff(diff, options).map(({ line, path }) => [path, line])
+    assert.deepEqual(places({}), [["a.txt", 3], ["b.txt", 2]])
+    assert.deepEqual(places({ cut: true }), [["a.txt", 3], ["b.txt", 2], ["b.txt", null]])
+    assert.deepEqual(places({ most: 1, cut: true }), [["a.txt", 3]])
+  })
+
   it("of names", () => {
     assert.deepEqual(
-      LikelySecrets.inNames([".env", "a/.env.production", ".env.example", "id_rsa", "x/server.pem", "a.ts", "env.ts"])
+      LikelySecrets.inNames([
+        ".env",
+        "a/.env.production",
+        ".env.example",
+        "id_rsa",
+        "x/server.pem",
+        "a.ts",
+        "env.ts",
+        "x/sample.env",
+        "x/prod.env",
+        ".env.my laptop",
+        "my\nkéy.p12",
+        "service-account ü.json",
+        "pem"
+      ])
         .map((
           one
         ) => one.path),
-      [".env", "a/.env.production", "id_rsa", "x/server.pem"]
+      [
+        ".env",
+        "a/.env.production",
+        "id_rsa",
+        "x/server.pem",
+        "x/prod.env",
+        ".env.my laptop",
+        "my\nkéy.p12",
+        "service-account ü.json"
+      ]
     )
   })
 

@@ -195,7 +195,7 @@ export const commitPushPr = (message: string, talk: Talk) =>
       const git = yield* Git
       const desk = yield* deskOf(talk)
       const to = yield* git.destination
-      const prepared = yield* git.prepare
+      const prepared = yield* GitPublish.withOutgoing(yield* git.prepare, to)
       let committed = null
       if (GitMessage.isEmpty(prepared)) {
         const { commits } = yield* git.unpublished(to)
@@ -203,6 +203,7 @@ export const commitPushPr = (message: string, talk: Talk) =>
         if (commits.length === 0) {
           return yield* talk.say(`${GitText.name(to.branch)} has no commit of its own: nothing was pushed\n`)
         }
+        yield* talk.say(GitText.secretsText(prepared.secrets, talk.style))
         if ((yield* GitPublish.confirm(desk, to)) !== "yes") return yield* talk.say("nothing was pushed\n")
       } else {
         const { kind, proposal } = yield* GitMessage.decide(
