@@ -20,6 +20,9 @@ const step = <A, E, R>(pull: Pull<A, E, R>): Effect.Effect<Chunk.Chunk<A> | null
     onSuccess: Effect.succeed
   })
 
+/** How the streams of this module are opened, for whoever reads one to its end: no channel has to run for that. */
+const opens = new WeakMap<object, Effect.Effect<Pull<unknown, unknown>, unknown, Scope.Scope>>()
+
 /**
  * The stream of a pull. Every run opens it anew, in a scope that ends with that run, however it ends.
  *
@@ -28,8 +31,8 @@ const step = <A, E, R>(pull: Pull<A, E, R>): Effect.Effect<Chunk.Chunk<A> | null
  */
 export const fromPull = <A, E, R>(
   open: Effect.Effect<Pull<A, E, R>, E, R | Scope.Scope>
-): Stream.Stream<A, E, Exclude<R, Scope.Scope>> =>
-  Stream.suspend(() => {
+): Stream.Stream<A, E, Exclude<R, Scope.Scope>> => {
+  const stream = Stream.suspend(() => {
     let scope: Scope.CloseableScope | null = null
     const opened = Effect.flatMap(Scope.make(), (made) => {
       // known before anything is acquired: what an interruption leaves half open is closed too
@@ -51,6 +54,9 @@ export const fromPull = <A, E, R>(
       )
     ) as Stream.Stream<A, E, Exclude<R, Scope.Scope>>
   })
+  opens.set(stream, open as Effect.Effect<Pull<unknown, unknown>, unknown, Scope.Scope>)
+  return stream
+}
 
 /** Reads to the end, a chunk at a time. @since 0.1.0 @category combinators */
 export const forEachPulled = <A, E, R, E2, R2>(
@@ -74,5 +80,8 @@ export const forEachPulled = <A, E, R, E2, R2>(
 export const forEachChunk = <A, E, R, E2, R2>(
   stream: Stream.Stream<A, E, R>,
   f: (chunk: Chunk.Chunk<A>) => Effect.Effect<unknown, E2, R2>
-): Effect.Effect<void, E | E2, Exclude<R | R2, Scope.Scope>> =>
-  Effect.scoped(Effect.flatMap(Stream.toPull(stream), (pull) => forEachPulled(pull, f)))
+): Effect.Effect<void, E | E2, Exclude<R | R2, Scope.Scope>> => {
+  // what was kept for this stream is of its type
+  const open = opens.get(stream) as Effect.Effect<Pull<A, E, R>, E, R | Scope.Scope> | undefined
+  return Effect.scoped(Effect.flatMap(open ?? Stream.toPull(stream), (pull) => forEachPulled(pull, f)))
+}

@@ -106,28 +106,28 @@ const listing = (path: string, recursive: boolean): Effect.Effect<Array<string>,
     })
 
 /** `at_once` answers, or says by undefined or by throwing that it cannot. */
-const orElse = <A, E>(at_once: () => A | undefined, usual: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+const orElse = <A, E>(at_once: () => A | undefined, usual: () => Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.suspend(() => {
     try {
       const answer = at_once()
-      return answer === undefined ? usual : Effect.succeed(answer)
+      return answer === undefined ? usual() : Effect.succeed(answer)
     } catch {
-      return usual
+      return usual()
     }
   })
 
 /** @since 0.1.0 @category combinators */
 export const direct = (inner: FileSystem.FileSystem): FileSystem.FileSystem => ({
   ...inner,
-  exists: (path) => orElse(() => fs.statSync(path, { throwIfNoEntry: false }) !== undefined, inner.exists(path)),
-  realPath: (path) => orElse(() => fs.realpathSync.native(path), inner.realPath(path)),
+  exists: (path) => orElse(() => fs.statSync(path, { throwIfNoEntry: false }) !== undefined, () => inner.exists(path)),
+  realPath: (path) => orElse(() => fs.realpathSync.native(path), () => inner.realPath(path)),
   stat: (path) =>
     Effect.flatten(orElse(() => {
       const stats = fs.statSync(path, { throwIfNoEntry: false })
       return stats === undefined ? Effect.fail(missing(path)) : Effect.succeed(infoOf(stats))
-    }, Effect.succeed(inner.stat(path)))),
+    }, () => Effect.succeed(inner.stat(path)))),
   readDirectory: (path, options) => listing(path, options?.recursive === true),
-  readFile: (path) => orElse(() => readSmall(path), inner.readFile(path)),
+  readFile: (path) => orElse(() => readSmall(path), () => inner.readFile(path)),
   readFileString: (path, encoding) =>
     Effect.suspend(() => {
       if (encoding !== undefined && encoding !== "utf8" && encoding !== "utf-8") {
@@ -136,6 +136,6 @@ export const direct = (inner: FileSystem.FileSystem): FileSystem.FileSystem => (
       return orElse(() => {
         const bytes = readSmall(path)
         return bytes === undefined ? undefined : new TextDecoder().decode(bytes)
-      }, inner.readFileString(path, encoding))
+      }, () => inner.readFileString(path, encoding))
     })
 })

@@ -71,6 +71,11 @@ describe("Streams", () => {
       assert.deepStrictEqual(three.length, one.length)
       assert.strictEqual(kept(again), kept(own))
       assert.deepStrictEqual(b.log, [...a.log, ...a.log])
+      const four: Array<ReadonlyArray<number>> = []
+      const through = yield* Effect.exit(Streams.forEachChunk(Stream.mapChunks(stream, (chunk) => chunk), gather(four)))
+      assert.deepStrictEqual(four, one)
+      assert.strictEqual(kept(through), kept(own))
+      assert.deepStrictEqual(b.log, [...a.log, ...a.log, ...a.log])
     }))
 
   it.effect("a reader that stops early, fails or dies closes what was opened", () =>
