@@ -131,10 +131,23 @@ const modeOf = (front: FrontMatter): RunPermissionMode | null | Unsound => {
     )
 }
 
+/** Keys that other files, or those of other programs, limit tools by: an agent that lost them would have all. */
+const limiting: ReadonlyMap<string, string> = new Map([
+  ["allowed-tools", "name the tools that the agent has under tools"],
+  [
+    "disallowed-tools",
+    "name the tools that the agent has under tools, or deny the others with a rule under permissions"
+  ],
+  ["denied-tools", "name the tools that the agent has under tools, or deny the others with a rule under permissions"],
+  ["permissions", "rules stand in the settings; name the tools that the agent has under tools"]
+])
+
 /** A key that was meant to be one of ours: what it limits must not be lost. */
 const mistaken = (front: FrontMatter): Unsound | null => {
   for (const [key, value] of front.data) {
     const plain = key.replaceAll("_", "-")
+    const limit = limiting.get(plain.replaceAll(/[A-Z]/g, (letter) => `-${letter}`).toLowerCase())
+    if (limit !== undefined) return new Unsound(`the key ${line(key, 40)} is none of an agent's; ${limit}`, value.line)
     if (keys.includes(plain) || foreign.has(plain) || key === "permissionMode") continue
     const near = nearest(plain, keys)
     if (near !== undefined) return new Unsound(`there is no key ${line(key, 40)}; did you mean ${near}?`, value.line)

@@ -86,6 +86,13 @@ describe("agents in files", () => {
     const table: ReadonlyArray<readonly [string, string, number]> = [
       ["---\nname: x\ntool: read\n---\nYou.", "there is no key tool; did you mean tools?", 3],
       ["---\ntools: bash(git *)\n---\nYou.", "is a rule", 2],
+      ["---\nallowed-tools: read\n---\nYou.", "name the tools that the agent has under tools", 2],
+      ["---\nallowedTools: read\n---\nYou.", "allowedTools is none of an agent's", 2],
+      ["---\nname: x\ndisallowedTools: Bash\n---\nYou.", "deny the others with a rule", 3],
+      ["---\ndenied_tools: bash\n---\nYou.", "deny the others with a rule", 2],
+      ["---\npermissions:\n  bash: deny\n---\nYou.", "rules stand in the settings", 2],
+      ["---\nmaxTurns: 3\n---\nYou.", "did you mean max-turns?", 2],
+      ["---\nTools: read\n---\nYou.", "did you mean tools?", 2],
       ["---\ntools: none, read\n---\nYou.", "tools has none and other names", 2],
       ["---\nmax-turns: many\n---\nYou.", "max-turns is \"many\"", 2],
       ["---\nmax-turns: 1.5\n---\nYou.", "whole number above 0", 2],
