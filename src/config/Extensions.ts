@@ -11,20 +11,9 @@ import type * as FileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import { parse as parseTemplate } from "../codec/CommandTemplate.ts"
 import { type FrontMatter, type FrontValue, parse as parseFront } from "../codec/FrontMatter.ts"
-import type { DirsService } from "../platform/Dirs.ts"
 import { sha256Hex } from "../platform/Sha256.ts"
 import type { Definition } from "./Definitions.ts"
-
-/** @since 0.1.0 @category models */
-export type ExtensionKind = "command" | "skill" | "agent"
-
-/** A folder that may hold some, the nearest first: what it holds wins over the same name in a later one. @since 0.1.0 @category models */
-export interface ExtensionPlace {
-  readonly tier: "project" | "user"
-  readonly directory: string
-  /** As people know it: relative to the root, or below `~`. */
-  readonly shown: string
-}
+import { type ExtensionHomes, type ExtensionKind, type ExtensionPlace, placesOf, present } from "./ExtensionPlaces.ts"
 
 /** What was read; `problem` says why it cannot be used. @since 0.1.0 @category models */
 export type ExtensionContent =
@@ -44,41 +33,12 @@ export interface ExtensionFile {
   readonly content: ExtensionContent
 }
 
-/** Where a workspace's extensions come from. @since 0.1.0 @category models */
-export interface ExtensionHomes {
-  /** Canonical; null = there is no project. */
-  readonly root: string | null
-  readonly dirs: Pick<DirsService, "config" | "home">
-}
-
 /** Largest file, in bytes. @since 0.1.0 @category constants */
 export const maxExtensionBytes = 256 * 1024
 
 /** Files of one folder, and folders below each other. */
 const maxFiles = 500
 const maxDepth = 4
-
-const projectPlaces: Readonly<Record<ExtensionKind, ReadonlyArray<readonly [folder: string, below: string]>>> = {
-  command: [[".hanzo", "commands"], [".claude", "commands"]],
-  skill: [[".hanzo", "skills"], [".agents", "skills"], [".claude", "skills"]],
-  agent: [[".hanzo", "agents"], [".claude", "agents"]]
-}
-
-/** @since 0.1.0 @category constructors */
-export const placesOf = (kind: ExtensionKind, { dirs, root }: ExtensionHomes): ReadonlyArray<ExtensionPlace> => {
-  const home = (path: string): string => path.startsWith(`${dirs.home}/`) ? `~${path.slice(dirs.home.length)}` : path
-  const user = (directory: string): ExtensionPlace => ({ tier: "user", directory, shown: home(directory) })
-  const [own, ...others] = projectPlaces[kind]
-  return [
-    ...(root === null ? [] : projectPlaces[kind].map(([folder, below]): ExtensionPlace => ({
-      tier: "project",
-      directory: `${root}/${folder}/${below}`,
-      shown: `${folder}/${below}`
-    }))),
-    user(`${dirs.config}/${own?.[1] ?? kind}`),
-    ...others.map(([folder, below]) => user(`${dirs.home}/${folder}/${below}`))
-  ]
-}
 
 const segment = /^[\p{L}\p{N}][\p{L}\p{N}_.-]*$/u
 
@@ -222,13 +182,6 @@ const skillsIn = (
     }
     return found
   })
-
-/** The places that are there. @since 0.1.0 @category combinators */
-export const present = (
-  fs: FileSystem.FileSystem,
-  places: ReadonlyArray<ExtensionPlace>
-): Effect.Effect<ReadonlyArray<ExtensionPlace>> =>
-  Effect.filter(places, ({ directory }) => Effect.orElseSucceed(fs.exists(directory), () => false))
 
 /** Every file of a kind, the nearest place first, in the order of their names. Never fails. @since 0.1.0 @category combinators */
 export const filesOf = (

@@ -14,11 +14,33 @@ import { type FileError, fromPlatform, notAFile } from "../platform/FileError.ts
 import type { Issue, Tier } from "./Check.ts"
 import type { ConfigService } from "./Config.ts"
 import { type Definition, trustHash, type Waiting, waiting } from "./Definitions.ts"
-import { waitingExtensions } from "./Extensions.ts"
+import { type ExtensionHomes, placesOf, present } from "./ExtensionPlaces.ts"
 import { merge, type Merged, rulesOf, type TieredRule } from "./Merge.ts"
 import { activeServers, withoutDefinition } from "./Servers.ts"
 import * as Tiers from "./Tiers.ts"
 import * as Trust from "./Trust.ts"
+
+/** What of a checkout's commands, skills and agents waits for trust; most have none, and none of that is loaded. */
+const waitingExtensions = (
+  fs: FileSystem.FileSystem,
+  homes: ExtensionHomes
+): Effect.Effect<ReadonlyArray<Definition>> =>
+  homes.root === null
+    ? Effect.succeed([])
+    : Effect.flatMap(
+      present(
+        fs,
+        (["command", "skill", "agent"] as const).flatMap((kind) => placesOf(kind, homes))
+          .filter(({ tier }) => tier === "project")
+      ),
+      (places) =>
+        places.length === 0
+          ? Effect.succeed([])
+          : Effect.flatMap(
+            Effect.promise(() => import("./Extensions.ts")),
+            (extensions) => extensions.waitingExtensions(fs, homes)
+          )
+    )
 
 /** What the command line says: settings by key, and rules in argv order (reading 7.4). @since 0.1.0 @category models */
 export interface ConfigFlags {

@@ -10,14 +10,8 @@ import { argumentsOf, fill, fillShell, parse, type Piece, takesArguments } from 
 import { type FrontMatter, textOf } from "../codec/FrontMatter.ts"
 import { line } from "../codec/TerminalText.ts"
 import type { ConfigService } from "../config/Config.ts"
-import {
-  allowedTools,
-  type ExtensionFile,
-  type ExtensionHomes,
-  type ExtensionKind,
-  filesOf,
-  isTrusted
-} from "../config/Extensions.ts"
+import type { ExtensionHomes, ExtensionKind } from "../config/ExtensionPlaces.ts"
+import { allowedTools, type ExtensionFile, filesOf, isTrusted } from "../config/Extensions.ts"
 import { patternsOf } from "./AllowedTools.ts"
 import { decode, visible } from "./Text.ts"
 
