@@ -75,6 +75,9 @@ export const list = (tools: Repository.Tools): Effect.Effect<Branches, GitError>
     }
   })
 
+/** Git ends with the code of the hook `post-checkout`, which runs when everything is done. */
+const afterHook = (error: GitError): string => `${error.stderr}it is done; the hook post-checkout ended with an error\n`
+
 /** `git checkout -b NAME` from HEAD; what git says of it. @since 0.1.0 @category constructors */
 export const create = (tools: Repository.Tools, name: string): Effect.Effect<string, GitError> =>
   Effect.gen(function*() {
@@ -83,12 +86,22 @@ export const create = (tools: Repository.Tools, name: string): Effect.Effect<str
     if ((yield* Repository.resolve(tools, top, `refs/heads/${name}`)) !== null) {
       return yield* fail("exists", `there is a branch ${name} already; \`git switch ${name}\` goes there`)
     }
-    const done = yield* tools.runner.must("git checkout -b", {
+    return yield* tools.runner.must("git checkout -b", {
       args: ["checkout", "--no-track", "-b", name],
       cwd: top,
       writes: true
-    })
-    return done.stderr
+    }).pipe(
+      Effect.map(({ stderr }) => stderr),
+      Effect.catchAll((error) =>
+        Effect.flatMap(
+          tools.runner.run({ args: ["symbolic-ref", "--quiet", "HEAD"], cwd: top }),
+          ({ stdout }) =>
+            error.reason === "refused" && stdout.trim() === `refs/heads/${name}`
+              ? Effect.succeed(afterHook(error))
+              : error
+        )
+      )
+    )
   })
 
 /** The main one first. @since 0.1.0 @category constructors */
@@ -136,15 +149,35 @@ export const addWorktree = (tools: Repository.Tools, name: string): Effect.Effec
     if ((yield* Repository.resolve(tools, repository.top, `refs/heads/${name}`)) !== null) {
       return yield* fail("exists", `there is a branch ${name} already; \`git worktree add ${path} ${name}\` takes it`)
     }
-    if ((yield* Repository.resolve(tools, repository.top, "HEAD")) === null) {
+    const head = yield* Repository.resolve(tools, repository.top, "HEAD")
+    if (head === null) {
       return yield* fail("state", "there is no commit yet that a worktree could begin with; commit first")
     }
-    const done = yield* tools.runner.must("git worktree add", {
+    const made = Effect.map(worktrees(tools), (all) => all.some((one) => one.branch === name && one.path === path))
+    // git makes the branch first and leaves it where no worktree came of it
+    const undo = Effect.flatMap(made, (there) =>
+      there
+        ? Effect.void
+        : tools.runner.run({
+          args: ["update-ref", "-d", `refs/heads/${name}`, head],
+          cwd: repository.top,
+          writes: true
+        })).pipe(Effect.ignore)
+    return yield* tools.runner.must("git worktree add", {
       args: ["worktree", "add", "--no-track", "-b", name, "--", path],
       cwd: repository.top,
       writes: true
-    })
-    return { path, branch: name, stderr: done.stderr }
+    }).pipe(
+      Effect.map(({ stderr }) => ({ path, branch: name, stderr })),
+      Effect.onInterrupt(() => undo),
+      Effect.catchAll((error) =>
+        Effect.gen(function*() {
+          if (error.reason === "refused" && (yield* made)) return { path, branch: name, stderr: afterHook(error) }
+          yield* undo
+          return yield* error
+        })
+      )
+    )
   })
 
 /** The worktree that a path leads to, in whatever way it is written; not one that it leads into. */

@@ -105,12 +105,12 @@ export const stash = (tools: Repository.Tools): Effect.Effect<Stashed, GitError>
     const lock = `${index}.lock`
     yield* Effect.catchAll(
       tools.runner.must("git stash push", { args: ["stash", "push", "-m", message], cwd: top, writes: true }),
-      (error) =>
-        Effect.flatMap(
-          // git has no word for it
-          error.reason === "refused" && error.stderr === "" ? tools.files.exists(lock) : Effect.succeed(false),
-          (locked) => locked ? lockedBy(lock) : error
-        )
+      (error) => {
+        // git has no word for either
+        if (error.reason !== "refused" || error.stderr !== "") return error
+        const silent = fail("refused", `${error.message}: git says no more; perhaps ${index} cannot be written`)
+        return Effect.flatMap(tools.files.exists(lock), (locked) => locked ? lockedBy(lock) : silent)
+      }
     )
     if ((yield* Repository.resolve(tools, top, "refs/stash")) === former) {
       return yield* fail("nothing", "there is nothing to stash")

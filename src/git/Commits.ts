@@ -138,7 +138,10 @@ export const prepare = (tools: Repository.Tools): Effect.Effect<Prepared, GitErr
       )
     }
     const before = yield* Effect.mapError(files.read(repository.index), filesError)
-    const folder = yield* Effect.mapError(files.scratch, filesError)
+    const folder = yield* Effect.mapError(
+      files.scratch,
+      ({ message }) => fail("files", `${message}; TMPDIR names the folder for files that are soon gone`)
+    )
     const index = `${folder}/index`
     if (before !== null) yield* Effect.mapError(files.put(index, before), filesError)
     const added = yield* runner.must("git add -u", {

@@ -48,15 +48,18 @@ export const tidy = (message: string): string =>
   )
     .replace(/^\n+/u, "").trimEnd()
 
+/** What a terminal would act upon, and marks that make a line read otherwise than it is; line ends and tabs stay. */
+const unseen = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+
 /**
  * The message in what a model said: without a fence around it, without words before the line that has the form, without
- * quotes around a single line.
+ * quotes around a single line, without control characters, which stay in a history for good.
  *
  * @since 0.1.0
  * @category decoding
  */
 export const fromAnswer = (answer: string): string => {
-  const whole = tidy(answer.replaceAll("\0", ""))
+  const whole = tidy(answer.replaceAll(unseen, ""))
   const fenced = /^[ \t]*(`{3,}|~{3,})[^\n]*\n([\s\S]*?)\n[ \t]*\1[ \t]*$/mu.exec(whole)
   const inside = tidy(fenced?.[2] ?? whole)
   const lines = inside.split("\n")

@@ -1,9 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { Git } from "../../src/git/Git.ts"
 import type { GitError } from "../../src/git/GitError.ts"
+import { eventually } from "../support/processes.ts"
 import { at, inPlace, type Place, place } from "./support.ts"
 
 const reasonOf = <A>(effect: Effect.Effect<A, GitError, Git>) =>
@@ -108,6 +111,39 @@ describe("12 /worktree", () => {
         assert.strictEqual(yield* reasonOf(remove("--help")), "missing")
         assert.strictEqual(yield* Effect.provide(reasonOf(remove(".")), at(here, odd.path)), "state")
         assert.strictEqual((yield* remove(`./${relative}/`)).path, odd.path)
+      })))
+
+  const real = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim()
+
+  it.live("a worktree that git cannot make leaves no branch, nor one that is stopped; a hook behind it is no failure", () =>
+    inPlace({}, (here) =>
+      Effect.gen(function*() {
+        here.program(
+          "git",
+          `for a; do [ "$a" = worktree ] && w=1; [ "$a" = add ] && d=1; done\n` +
+            `if [ "$w$d" = 11 ] && [ -e '${here.root}/broken' ]; then\n` +
+            `  for a; do case "$a" in x[0-9]) '${real}' branch "$a";; esac; done\n` +
+            `  [ -e '${here.root}/slow' ] && { : > '${here.root}/begun'; exec sleep 60; }\n` +
+            `  echo "fatal: no room" >&2; exit 128\nfi\nexec '${real}' "$@"`
+        )
+        fs.writeFileSync(path.join(here.root, "broken"), "")
+        const failed = yield* Effect.flip(add("x1"))
+        assert.deepEqual([failed.reason, failed.stderr], ["refused", "fatal: no room\n"])
+        assert.strictEqual(here.git("branch", "--format=%(refname:short)"), "main")
+        fs.writeFileSync(path.join(here.root, "slow"), "")
+        const fiber = yield* Effect.fork(add("x2"))
+        yield* eventually(() => fs.existsSync(path.join(here.root, "begun")))
+        yield* Fiber.interrupt(fiber)
+        assert.strictEqual(here.git("branch", "--format=%(refname:short)"), "main")
+        fs.rmSync(path.join(here.root, "broken"))
+
+        here.hook("post-checkout", "echo no >&2; exit 3")
+        const made = yield* add("x1")
+        assert.include(made.stderr, "no\nit is done; the hook post-checkout ended with an error")
+        assert.strictEqual((yield* worktrees).length, 2)
+        const told = yield* Effect.flatMap(Git, (git) => git.createBranch("x2"))
+        assert.include(told, "it is done; the hook post-checkout ended with an error")
+        assert.strictEqual(here.git("symbolic-ref", "--short", "HEAD"), "x2")
       })))
 
   it.live("no commit yet; a repository whose path has spaces and unicode", () =>

@@ -154,6 +154,12 @@ describe("12 messages", () => {
     ) assert.strictEqual(Conventional.fromAnswer(answer), "fix: a thing\n\nwhy", answer)
     assert.strictEqual(Conventional.fromAnswer("\"fix: a thing\""), "fix: a thing")
     assert.strictEqual(Conventional.fromAnswer("`fix: a thing`"), "fix: a thing")
+    assert.strictEqual(
+      Conventional.fromAnswer(
+        "fix: \u001b[2Ja\u009b\u0007 \u202ething\u2069\u0000\n\n\tit\u007f is \u{1f469}\u200d\u{1f52c} 日本"
+      ),
+      "fix: [2Ja thing\n\n\tit is \u{1f469}\u200d\u{1f52c} 日本"
+    )
   })
 
   it.prop("a valid message is its own answer", [
