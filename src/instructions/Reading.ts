@@ -58,8 +58,14 @@ const readableDots = new Set([
   ".clinerules"
 ])
 
-/** Files of the configuration that hold secrets, or say what is trusted. */
-const secretFiles: ReadonlySet<string> = new Set(["credentials.json", "trust.json", "settings.json"])
+/** Files of a configuration, of the user or of the project, that hold secrets, or say what is trusted. */
+const secretFiles: ReadonlySet<string> = new Set([
+  "credentials.json",
+  "trust.json",
+  "settings.json",
+  "settings.local.json",
+  "mcp.json"
+])
 
 const isWithin = (path: string, directory: string): boolean =>
   path === directory || path.startsWith(directory.endsWith("/") ? directory : `${directory}/`)
@@ -138,10 +144,11 @@ export const gather = (
     const isHidden = (real: string, own: boolean, beside: string | undefined): boolean => {
       const base = [root, config, ...(own && beside !== undefined && beside !== "/" ? [beside] : []), home]
         .find((each) => isWithin(real, each)) ?? "/"
-      if (isWithin(real, config) && secretFiles.has(real.slice(real.lastIndexOf("/") + 1))) return true
-      return real.slice(base === "/" ? 0 : base.length).split("/").some((part) =>
-        part.startsWith(".") && !readableDots.has(part)
-      )
+      const parts = real.slice(base === "/" ? 0 : base.length).split("/")
+      if (
+        secretFiles.has(parts.at(-1) ?? "") && (isWithin(real, config) || parts.some((part) => readableDots.has(part)))
+      ) return true
+      return parts.some((part) => part.startsWith(".") && !readableDots.has(part))
     }
 
     /** Where the file really is; null = it is not used, and that was told. */
@@ -161,7 +168,8 @@ export const gather = (
           )
           return null
         }
-        if (origin === "import" && isHidden(real, own, beside)) {
+        // a checkout may make the file itself a link to what it would not be given as an import
+        if ((origin === "import" || (!own && real !== file)) && isHidden(real, own, beside)) {
           notices.push(`${name}: ${shown(real)} is hidden and was not read`)
           return null
         }

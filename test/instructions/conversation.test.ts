@@ -151,4 +151,35 @@ describe("/memory", () => {
       assert.include(err, "there is no file 9")
       assert.include(out, "there are no skills")
     }))
+
+  it.scoped("writes nothing by a link of the checkout but to another text of the project", () =>
+    Effect.gen(function*() {
+      for (
+        const [target, written] of [
+          ["home/.profile", false],
+          ["home/gone", false],
+          ["project/gone.md", false],
+          ["project/.git/config", false],
+          ["project/.hanzo/commands/a.md", false],
+          ["project/src.ts", false],
+          ["outside/b.md", false],
+          ["project/CLAUDE.md", true]
+        ] as const
+      ) {
+        const made = yield* world(target.includes("gone") ? {} : { [target]: "as it was" })
+        made.link("project/AGENTS.md", path.join(made.top, target))
+        const { err, out } = yield* talk(made, ["/memory add more", "/memory edit"])
+        const at = path.join(made.top, target)
+        if (written) {
+          assert.include(fs.readFileSync(at, "utf8"), "- more\nedited", target)
+          continue
+        }
+        assert.strictEqual(err.split("is a link to").length, 3, `${target} ${err}`)
+        assert.notInclude(out, "added")
+        assert.strictEqual(
+          fs.existsSync(at) ? fs.readFileSync(at, "utf8") : "",
+          target.includes("gone") ? "" : "as it was"
+        )
+      }
+    }))
 })

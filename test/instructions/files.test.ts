@@ -109,6 +109,36 @@ describe("imports", () => {
       assert.lengthOf(notices, 8)
     }))
 
+  it.scoped("a link in place of a file leads to texts of the project alone, not to what holds keys", () =>
+    Effect.gen(function*() {
+      const secrets = {
+        "outside/secret.md": "SECRET",
+        "project/.env": "SECRET",
+        "project/.git/config": "SECRET",
+        "project/.hanzo/settings.local.json": "SECRET",
+        "project/.claude/settings.json": "SECRET",
+        "project/.cursor/mcp.json": "SECRET",
+        "home/.netrc": "SECRET"
+      }
+      for (const target of Object.keys(secrets)) {
+        for (const name of ["AGENTS.md", "CLAUDE.md", "deep/AGENTS.md"]) {
+          const made = yield* world({ ...secrets, "project/deep/a.ts": "a" })
+          made.link(`project/${name}`, path.join(made.top, target))
+          const { notices, text } = yield* within(made, ({ read }) => read(), { cwd: "deep" })
+          assert.notInclude(text, "SECRET", `${name} ${target}`)
+          assert.lengthOf(notices, 1, `${name} ${target}`)
+          const nested = yield* within(made, ({ touched }) => touched("ses", [path.join(made.root, "deep/a.ts")]))
+          assert.notInclude(nested.text, "SECRET", `${name} ${target}`)
+        }
+      }
+      const made = yield* world({ "project/CLAUDE.md": "RULES", "project/AGENTS.md": "@./.hanzo/settings.json" })
+      made.put("project/.hanzo/settings.json", "SECRET")
+      made.link("project/deep/AGENTS.md", "../CLAUDE.md")
+      const { files, text } = yield* within(made, ({ read }) => read(), { cwd: "deep" })
+      assert.notInclude(text, "SECRET")
+      assert.deepStrictEqual(files.map(({ shown }) => shown), ["AGENTS.md", "CLAUDE.md"])
+    }))
+
   it.scoped("the user's own may lead into the home and beside themselves, not to keys", () =>
     Effect.gen(function*() {
       const made = yield* world({

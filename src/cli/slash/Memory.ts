@@ -51,6 +51,29 @@ const show = (instructions: InstructionsService, talk: Talk) =>
     ].join(""))
   })
 
+/**
+ * Why nothing is written there; null = it may be. A file of a checkout may be a link: what it leads to is written only when
+ * it is another text of the project.
+ */
+const refusal = (place: MemoryFile, root: string) =>
+  Effect.gen(function*() {
+    const fs = yield* Effect.serviceOption(FileSystem.FileSystem)
+    if (place.origin === "user" || Option.isNone(fs)) return null
+    const link = yield* Effect.option(fs.value.readLink(place.path))
+    if (Option.isNone(link)) return null
+    const target = yield* Effect.option(fs.value.realPath(place.path))
+    const below = Option.match(target, {
+      onNone: () => null,
+      onSome: (path) => path.startsWith(`${root}/`) ? path.slice(root.length) : null
+    })
+    return below !== null && below.endsWith(".md") && !below.includes("/.")
+      ? null
+      : `${line(place.shown, 200)} is a link to ${
+        line(link.value, 200)
+      }, which is no .md file of the project; nothing is ` +
+        "written by it, put a plain file there"
+  })
+
 /** Written whole or not at all; what stands in the file stays as it is. */
 const add = (place: MemoryFile, note: string, talk: Talk) =>
   Effect.gen(function*() {
@@ -101,19 +124,21 @@ const command = (argument: string, talk: Talk) =>
     const [, word = "", rest = ""] = /^(\S*)\s*([\s\S]*)$/.exec(argument) ?? []
     if (word === "") return yield* show(instructions, talk)
     const places = yield* instructions.places
+    const root = places.find(({ origin }) => origin === "project")?.path.replace(/\/[^/]*$/, "") ?? ""
     const of = (origin: MemoryFile["origin"]): MemoryFile | undefined => places.find((each) => each.origin === origin)
     switch (word) {
       case "add":
       case "user": {
         const place = of(word === "add" ? "project" : "user")
         if (rest.trim() === "" || place === undefined) return yield* talk.say(usage)
-        return yield* add(place, rest, talk)
+        const refused = yield* refusal(place, root)
+        return yield* refused === null ? add(place, rest, talk) : talk.fail(refused)
       }
       case "edit": {
         const place = rest === "" ? of("project") : places[Number(rest) - 1]
-        return place === undefined
-          ? yield* talk.fail(`there is no file ${line(rest, 40)}; /memory numbers them`)
-          : yield* edit(place, talk)
+        if (place === undefined) return yield* talk.fail(`there is no file ${line(rest, 40)}; /memory numbers them`)
+        const refused = yield* refusal(place, root)
+        return yield* refused === null ? edit(place, talk) : talk.fail(refused)
       }
       default:
         return yield* talk.say(usage)
