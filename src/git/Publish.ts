@@ -199,8 +199,9 @@ export const pullRequest = (
     )
     if (signedIn === null) return none("there is no gh on PATH")
     if (signedIn.code !== 0) return none("gh is not signed in; `gh auth login` does that")
-    const listed = yield* gh(["pr", "list", "--head", branch, "--state", "open", "--json", "url", "--limit", "1"])
-    const existing = listed.code === 0 ? Remotes.pullRequestIn(listed.stdout) : null
+    const fields = "url,headRepositoryOwner"
+    const listed = yield* gh(["pr", "list", `--head=${branch}`, "--state=open", `--json=${fields}`, "--limit=100"])
+    const existing = listed.code === 0 ? Remotes.ownPullRequest(listed.stdout, to.address) : null
     if (existing !== null) return { url: existing, opened: false, without: null, compare }
     const made = yield* gh([
       "pr",

@@ -3,6 +3,8 @@
  *
  * @since 0.1.0
  */
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 
 /** @since 0.1.0 @category models */
 export interface Website {
@@ -81,6 +83,35 @@ export const compareAddress = (address: string, branch: string, base: string | n
 /** The address of a pull request in what a program said; null = there is none. @since 0.1.0 @category decoding */
 export const pullRequestIn = (text: string): string | null =>
   /https?:\/\/[^\s/@]+\/[^\s]+?\/pull\/\d+/u.exec(text)?.[0] ?? null
+
+const Listed = Schema.parseJson(Schema.Array(Schema.Struct({
+  url: Schema.String,
+  headRepositoryOwner: Schema.optional(Schema.NullOr(Schema.Struct({ login: Schema.String })))
+})))
+
+/** Whose the repository is, by the address of its website; null = not known. */
+const ownerOf = (address: string): string | null => {
+  const site = websiteOf(address)
+  const [owner = ""] = site === null ? [] : site.base.slice(site.base.indexOf(site.host)).split("/").slice(1)
+  return owner === "" ? null : owner.toLowerCase()
+}
+
+/**
+ * The pull request in what `gh pr list --json url,headRepositoryOwner` says whose branch is in the repository of this
+ * address: somebody else's fork may have a branch of the same name. Null = there is none.
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
+export const ownPullRequest = (text: string, address: string): string | null => {
+  const listed = Schema.decodeUnknownOption(Listed)(text)
+  if (Option.isNone(listed)) return null
+  const owner = ownerOf(address)
+  const own = listed.value.find(({ headRepositoryOwner: head }) =>
+    owner === null || head === undefined || head?.login.toLowerCase() === owner
+  )
+  return own === undefined ? null : pullRequestIn(own.url)
+}
 
 /** Addresses without user and password. @since 0.1.0 @category encoding */
 export const withoutUser = (text: string): string => text.replaceAll(/([a-z][a-z0-9+.-]*:\/\/)[^/?#\s'"]*@/giu, "$1")

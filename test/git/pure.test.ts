@@ -403,6 +403,31 @@ describe("remotes", () => {
     assert.strictEqual(Remotes.withoutUser("git@host:x"), "git@host:x")
   })
 
+  it("the pull request of this branch is none of a fork that has a branch of the same name", () => {
+    const one = (number: number, owner: unknown) => ({
+      url: `https://github.com/o/r/pull/${number}`,
+      ...(owner === undefined ? {} : { headRepositoryOwner: owner })
+    })
+    const table: ReadonlyArray<readonly [ReadonlyArray<unknown>, string, number | null]> = [
+      [[one(1, { login: "else" }), one(2, { login: "O" })], "git@github.com:o/r.git", 2],
+      [[one(1, { login: "else" }), one(3, null)], "https://t:x@github.com/o/r", null],
+      [[one(1, { login: "me" })], "ssh://git@github.com/me/r.git", 1],
+      [[one(1, { login: "else" })], "/srv/r.git", 1],
+      [[one(1, undefined)], "git@github.com:o/r.git", 1],
+      [[], "git@github.com:o/r.git", null]
+    ]
+    for (const [listed, address, number] of table) {
+      assert.strictEqual(
+        Remotes.ownPullRequest(JSON.stringify(listed), address),
+        number === null ? null : `https://github.com/o/r/pull/${number}`,
+        JSON.stringify([listed, address])
+      )
+    }
+    for (const odd of ["", "no", "{}", "[1]", "[{\"url\":1}]", "[{\"url\":\"javascript:1\"}]"]) {
+      assert.isNull(Remotes.ownPullRequest(odd, "/srv/r.git"), odd)
+    }
+  })
+
   it("the address of a pull request", () => {
     assert.strictEqual(Remotes.pullRequestIn("x\nhttps://github.com/o/r/pull/7\n"), "https://github.com/o/r/pull/7")
     assert.isNull(Remotes.pullRequestIn("[]"))
