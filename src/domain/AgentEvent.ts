@@ -192,44 +192,8 @@ export const SubagentStarted = event("subagent.started", {
   model: Schema.String,
   tools: Schema.Array(Schema.String)
 })
-/** What a subagent's run says between its beginning and its end, in order. @since 0.1.0 @category schemas */
-export const SubagentEvent = event("subagent.event", {
-  ...subagent,
-  event: Schema.Union(
-    TurnStarted,
-    TextDelta,
-    ReasoningTextDelta,
-    ItemCompleted,
-    ItemWithdrawn,
-    ToolStarted,
-    ToolOutput,
-    ToolRan,
-    ToolCompleted,
-    PermissionAsked,
-    PermissionDecided,
-    HookCompleted,
-    SandboxDecided,
-    Retry,
-    Compaction,
-    UsageReported,
-    Notice
-  )
-})
-/** The end of a subagent; usage and cost are with those of its own subagents. @since 0.1.0 @category schemas */
-export const SubagentCompleted = event("subagent.completed", {
-  ...subagent,
-  call_id: Schema.NullOr(Schema.String),
-  status: Schema.Literal("completed", "failed", "cancelled"),
-  result: Schema.String,
-  error: Schema.NullOr(RunErrorSchema),
-  usage: Usage,
-  cost_usd: Schema.NullOr(Schema.Number),
-  turns: Schema.Number
-})
-
-/** An event without its envelope. @since 0.1.0 @category schemas */
-export const AgentEventBody = Schema.Union(
-  RunStarted,
+/** What any run says between its beginning and its end. */
+const during = [
   TurnStarted,
   TextDelta,
   ReasoningTextDelta,
@@ -246,7 +210,26 @@ export const AgentEventBody = Schema.Union(
   Retry,
   Compaction,
   UsageReported,
-  Notice,
+  Notice
+] as const
+/** What a subagent's run says between its beginning and its end, in order. @since 0.1.0 @category schemas */
+export const SubagentEvent = event("subagent.event", { ...subagent, event: Schema.Union(...during) })
+/** The end of a subagent; usage and cost are with those of its own subagents. @since 0.1.0 @category schemas */
+export const SubagentCompleted = event("subagent.completed", {
+  ...subagent,
+  call_id: Schema.NullOr(Schema.String),
+  status: Schema.Literal("completed", "failed", "cancelled"),
+  result: Schema.String,
+  error: Schema.NullOr(RunErrorSchema),
+  usage: Usage,
+  cost_usd: Schema.NullOr(Schema.Number),
+  turns: Schema.Number
+})
+
+/** An event without its envelope. @since 0.1.0 @category schemas */
+export const AgentEventBody = Schema.Union(
+  RunStarted,
+  ...during,
   McpServer,
   McpLog,
   SubagentStarted,
