@@ -13,7 +13,7 @@ import type { CredentialError } from "../credentials/CredentialError.ts"
 import { CredentialStore } from "../credentials/CredentialStore.ts"
 import type { OAuthClient, OAuthError } from "../credentials/OAuthClient.ts"
 import { ExitCode } from "../domain/Failure.ts"
-import { type AuthTarget, McpAuth } from "../mcp/Auth.ts"
+import { type AuthTarget, headlessGrant, McpAuth } from "../mcp/Auth.ts"
 import { define } from "../mcp/Definition.ts"
 import { McpError } from "../mcp/McpError.ts"
 import { Environment, variable } from "../platform/Environment.ts"
@@ -104,8 +104,13 @@ const logIn = (target: AuthTarget, values: AuthValues) =>
       Deferred.await(stop)
     )
     const now = yield* Clock.currentTimeMillis
+    const grant = headlessGrant(target)
     yield* terminal.err(
-      `${resultText({ ...credential, provider: target.server }, now)}; stored in ${line(store.file, 1_000)}\n`
+      `${resultText({ ...credential, provider: target.server }, now)}; ${
+        grant === null
+          ? `stored in ${line(store.file, 1_000)}`
+          : `by ${grant}, so it is not stored: the program gets one whenever it needs one`
+      }\n`
     )
     return ExitCode.done
   })

@@ -287,6 +287,19 @@ const pairs = (value: unknown, hide: (name: string) => boolean): ReadonlyArray<s
     ? []
     : Object.entries(value).map(([name, each]) => `${name}=${hide(name) ? "***" : withoutUserInfo(plainText(each))}`)
 
+/** What a login of a server reads and runs. */
+const loginText = (login: unknown): ReadonlyArray<string> => {
+  const { assertion_command, assertion_env, assertion_file, client_key_env, client_key_file, client_secret_env } =
+    record(login)
+  return [
+    ...words(assertion_command).map((line) => `runs for its login: ${line}`),
+    ...[assertion_file, client_key_file].flatMap(words).map((file) => `reads for its login: ${file}`),
+    ...[assertion_env, client_key_env, client_secret_env].flatMap(words).map((name) =>
+      `sends or signs with the variable ${name} for its login`
+    )
+  ]
+}
+
 const serverText = (value: Readonly<Record<string, unknown>>): string => {
   const argv = [...words(value["command"]), ...words(value["args"])]
   const { args: _args, command: _command, env, headers, url, ...rest } = value
@@ -295,6 +308,8 @@ const serverText = (value: Readonly<Record<string, unknown>>): string => {
     ...(typeof url === "string" ? [`talks to ${withoutUserInfo(url)}`] : []),
     ...pairs(env, isSecretName).map((pair) => `with ${pair}`),
     ...pairs(headers, () => true).map((pair) => `with the header ${pair}`),
+    ...loginText(value["oauth"]),
+    ...loginText(record(value["oauth"])["identity_provider"]),
     ...Object.entries(rest).map(([key, each]) => `${key}: ${withoutUserInfo(json(each))}`)
   ]
   return parts.join("\n")

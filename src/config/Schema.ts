@@ -170,6 +170,45 @@ export const ServerCommand = Schema.Union(
 /** @since 0.1.0 @category models */
 export type ServerCommand = typeof ServerCommand.Type
 
+/** As which client a token is asked for, and how it shows that: a secret, or a private key in PEM or as a JWK. */
+const clientFields = {
+  client_id: maybe.name,
+  client_secret_env: maybe.name,
+  client_key_file: maybe.name,
+  client_key_env: maybe.name,
+  client_key_id: maybe.name
+}
+
+/**
+ * How tokens for a server over HTTP are had. `grant`: `authorization_code` (default) by a person; `client_credentials` as
+ * the client alone; `jwt_bearer` for an assertion that somebody else has signed, such as a workload's identity;
+ * `enterprise` for an identity token that the `identity_provider` exchanges for such an assertion. Assertions and tokens
+ * of identity come from a file, a variable, or what a command prints. `issuer`: the only authorization server that gets
+ * any of this. `dpop`: tokens are bound to a key (RFC 9449); absent = where the server offers it.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const McpLoginConfig = Schema.Struct({
+  grant: Schema.optional(Schema.Literal("authorization_code", "client_credentials", "jwt_bearer", "enterprise")),
+  issuer: maybe.name,
+  ...clientFields,
+  client_metadata_url: maybe.name,
+  assertion_file: maybe.name,
+  assertion_env: maybe.name,
+  assertion_command: maybe.name,
+  identity_provider: Schema.optional(Schema.Struct({
+    issuer: maybe.name,
+    token_endpoint: maybe.name,
+    ...clientFields
+  })),
+  dpop: maybe.flag,
+  scopes: maybe.texts,
+  callback_port: maybe.port
+})
+/** @since 0.1.0 @category models */
+export type McpLoginConfig = typeof McpLoginConfig.Type
+
 /**
  * An MCP server (readings 1.1 to 1.13 and 4.8). With `command` or `url` it is a definition; with neither an overlay over
  * the definition of a lower tier. `*_ms` are milliseconds. `trust_annotations` counts in the user tier only.
@@ -185,13 +224,7 @@ export const McpServerConfig = Schema.Struct({
   cwd: maybe.name,
   url: maybe.name,
   headers: maybe.textByName,
-  oauth: Schema.optional(Schema.Struct({
-    client_id: maybe.name,
-    client_secret_env: maybe.name,
-    client_metadata_url: maybe.name,
-    scopes: maybe.texts,
-    callback_port: maybe.port
-  })),
+  oauth: Schema.optional(McpLoginConfig),
   protocol: Schema.optional(Schema.Literal("auto", "legacy", "2026-07-28")),
   disabled: maybe.flag,
   required: maybe.flag,

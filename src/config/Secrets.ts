@@ -51,7 +51,7 @@ export const masked = (value: unknown, path: ReadonlyArray<string>, of: (path: s
 
 /**
  * The variables that the settings name as holding a secret, whatever they are called: keys of providers, client secrets
- * of logins and of servers of tools. No child process gets them (G6).
+ * of logins, and of servers of tools client secrets, private keys and assertions. No child process gets them (G6).
  *
  * @since 0.1.0
  * @category combinators
@@ -61,5 +61,13 @@ export const secretVariables = (
 ): ReadonlyArray<string> => [
   ...Object.values(providers).flatMap(({ api_key_env }) => api_key_env ?? []),
   ...Object.values(auth.providers).flatMap(({ client_secret_env }) => client_secret_env ?? []),
-  ...Object.values(mcp_servers).flatMap(({ oauth }) => oauth?.client_secret_env ?? [])
+  ...Object.values(mcp_servers).flatMap(({ oauth }) =>
+    [
+      oauth?.client_secret_env,
+      oauth?.client_key_env,
+      oauth?.assertion_env,
+      oauth?.identity_provider?.client_secret_env,
+      oauth?.identity_provider?.client_key_env
+    ].filter((name) => name !== undefined)
+  )
 ]

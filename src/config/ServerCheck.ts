@@ -5,6 +5,7 @@
  */
 import type { Check } from "./Check.ts"
 import type * as Document from "./Document.ts"
+import { identityComplaints, loginComplaints } from "./LoginCheck.ts"
 import { McpServerConfig } from "./Schema.ts"
 import { quote } from "./Words.ts"
 
@@ -25,6 +26,30 @@ const snake = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `_${
 
 /** `transport` is an older name of `type`; the other spellings are the check's own affair. */
 const named = (key: string): string => key === "transport" ? "type" : known.has(key) ? key : snake(key)
+
+/** The members that are there, under their names in snake_case. */
+const present = (node: ObjectNode): ReadonlyMap<string, Document.Node> =>
+  new Map(node.members.flatMap(({ key, value }) => value.type === "null" ? [] : [[snake(key), value]]))
+
+const grants: ReadonlyArray<string> = ["authorization_code", "client_credentials", "jwt_bearer", "enterprise"]
+
+const checkLogin = (check: Check, node: ObjectNode, path: string): void => {
+  const members = present(node)
+  const grant = members.get("grant")
+  const identity = members.get("identity_provider")
+  const named = grant === undefined ? "authorization_code" : grant.type === "string" ? grant.value : ""
+  const say = (at: ObjectNode, of: string, complaints: ReturnType<typeof loginComplaints>): void => {
+    for (const { key, message } of complaints) {
+      const place = present(at).get(key) ?? at
+      const whole = `${of}${message.startsWith(".") ? "" : " "}${message}`
+      check.report("error", "invalid_value", key === "" || place === at ? of : `${of}.${key}`, place.offset, whole)
+    }
+  }
+  say(node, path, loginComplaints(new Set(members.keys()), grants.includes(named) ? named : null))
+  if (identity?.type === "object") {
+    say(identity, `${path}.identity_provider`, identityComplaints(new Set(present(identity).keys())))
+  }
+}
 
 /**
  * The entry as it is to be checked key by key; what is wrong with it as a whole is reported here.
@@ -69,6 +94,8 @@ export const checkServer = (check: Check, node: ObjectNode, path: string): Objec
       )
     }
   }
+  const oauth = given.get("oauth")
+  if (oauth?.type === "object" && url !== undefined) checkLogin(check, oauth, `${path}.oauth`)
   const type = given.get("type")
   if (type?.type === "string" && (command === undefined) !== (url === undefined)) {
     const needed = type.value === "stdio" ? "command" : type.value === "http" || type.value === "sse" ? "url" : null

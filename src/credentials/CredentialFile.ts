@@ -75,7 +75,8 @@ const fields = [
   "client_secret",
   "issuer",
   "token_endpoint",
-  "resource"
+  "resource",
+  "dpop_key"
 ] as const
 type Field = typeof fields[number]
 
@@ -144,6 +145,7 @@ const credentialOf = (provider: string, node: Document.Node): ProviderCredential
     return value === null ? {} : { [name]: value }
   }
   const client_secret = textOf(members, "client_secret")
+  const dpop_key = textOf(members, "dpop_key")
   return {
     provider,
     access_token: Redacted.make(access_token),
@@ -154,7 +156,8 @@ const credentialOf = (provider: string, node: Document.Node): ProviderCredential
     ...(client_secret === null ? {} : { client_secret: Redacted.make(client_secret) }),
     ...optional("issuer"),
     ...optional("token_endpoint"),
-    ...optional("resource")
+    ...optional("resource"),
+    ...(dpop_key === null ? {} : { dpop_key: Redacted.make(dpop_key) })
   }
 }
 
@@ -370,7 +373,8 @@ const valueOf = (credential: ProviderCredential, field: Field): unknown => {
     case "refresh_token":
       return credential.refresh_token === null ? null : Redacted.value(credential.refresh_token)
     case "client_secret":
-      return credential.client_secret === undefined ? undefined : Redacted.value(credential.client_secret)
+    case "dpop_key":
+      return credential[field] === undefined ? undefined : Redacted.value(credential[field])
     default:
       return credential[field]
   }

@@ -115,6 +115,8 @@ export interface CredentialStoreService {
    * when there is no file; the same array as long as nothing is new.
    */
   readonly secrets: Effect.Effect<ReadonlyArray<string>>
+  /** Adds tokens that are kept in memory alone to `secrets`. */
+  readonly remember: (secrets: ReadonlyArray<string>) => Effect.Effect<void>
 }
 
 /** The platform that it stands on. @since 0.1.0 @category models */
@@ -133,7 +135,7 @@ export class CredentialStore extends Context.Tag("@hanzo/dev/credentials/Credent
       const context = yield* Effect.context<StoreNeeds | Http | Scope.Scope>()
       const dirs = yield* Dirs
       const file = fileIn(dirs.config)
-      const secrets = knownTokens(yield* Files, file)
+      const { remember, secrets } = knownTokens(yield* Files, file)
       const live = yield* Effect.cached(
         Effect.flatMap(load, (module) => Effect.provide(module.live, context))
       )
@@ -147,7 +149,8 @@ export class CredentialStore extends Context.Tag("@hanzo/dev/credentials/Credent
         ready: Effect.flatMap(live, (store) => store.ready),
         remove: (provider) => Effect.flatMap(live, (store) => store.remove(provider)),
         list: Effect.flatMap(live, (store) => store.list),
-        secrets
+        secrets,
+        remember
       }
     })
   )

@@ -57,6 +57,8 @@ export interface EndpointAnswer {
   readonly json: Readonly<Record<string, unknown>> | null
   /** The content type says JSON. */
   readonly declared_json: boolean
+  /** The header `DPoP-Nonce` (RFC 9449, section 8). */
+  readonly dpop_nonce: string | null
 }
 
 const maxBytes = 262_144
@@ -102,7 +104,8 @@ export const ask = (http: HttpService, call: EndpointCall): Effect.Effect<Endpoi
     return {
       status: response.status,
       json: parsed(bytes),
-      declared_json: /^application\/(?:[a-z0-9.-]+\+)?json\s*(?:;|$)/iu.test(response.headers["content-type"] ?? "")
+      declared_json: /^application\/(?:[a-z0-9.-]+\+)?json\s*(?:;|$)/iu.test(response.headers["content-type"] ?? ""),
+      dpop_nonce: response.headers["dpop-nonce"] ?? null
     }
   })).pipe(
     Effect.catchTag("HttpError", (error) => unavailable(call, `could not be asked: ${error.message}`)),

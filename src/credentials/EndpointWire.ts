@@ -19,7 +19,9 @@ import {
   success,
   unavailable
 } from "./EndpointCall.ts"
+import { dpopProof, noteNonce } from "./Dpop.ts"
 import { type AuthorizationServer, type OAuthClient, OAuthError } from "./OAuthClient.ts"
+import { clientAssertion } from "./SignedToken.ts"
 
 type Wire = typeof Oauth
 type ClientAuth = Oauth.ClientAuth
@@ -68,8 +70,9 @@ const endpointOf = (server: AuthorizationServer, name: EndpointName): Effect.Eff
 export const authMethodOf = (
   server: Pick<AuthorizationServer, "token_endpoint_auth_methods_supported">,
   client: OAuthClient
-): "none" | "client_secret_basic" | "client_secret_post" | null => {
+): "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt" | null => {
   if (client.token_endpoint_auth_method !== undefined) return client.token_endpoint_auth_method
+  if (client.client_key !== undefined) return "private_key_jwt"
   if (client.client_secret === undefined) return "none"
   const supported = server.token_endpoint_auth_methods_supported
   if (supported === undefined) return "client_secret_basic"
@@ -86,14 +89,44 @@ const basic = (secret: string): ClientAuth => (_, { client_id }, _body, headers)
   headers.set("authorization", `Basic ${Encoding.encodeBase64(`${formEncoded(client_id)}:${formEncoded(secret)}`)}`)
 }
 
+/** Signs that it is this client, for this server alone. */
+const signedBy = (
+  server: AuthorizationServer,
+  { client_id, client_key }: OAuthClient,
+  url: string
+): Effect.Effect<ClientAuth, OAuthError> => {
+  if (client_key === undefined) {
+    return Effect.fail(notConfigured("private_key_jwt needs a private key, and there is none"))
+  }
+  const { key, key_id } = client_key
+  const taken = server.token_endpoint_auth_signing_alg_values_supported
+  const algorithm = key.algorithms.find((each) => taken === undefined || taken.includes(each))
+  if (algorithm === undefined) {
+    return Effect.fail(notConfigured(
+      `${serverName(server)} takes signatures of a client by ${serverText((taken ?? []).join(", "), [])}, and its ` +
+        `private key makes ${key.algorithms.join(", ")}; use a key of another kind`
+    ))
+  }
+  return Effect.map(
+    clientAssertion({ key, key_id: key_id ?? key.key_id, algorithm, client_id, audience: server.issuer ?? url }),
+    (assertion) => (_as, _client, body) => {
+      body.set("client_id", client_id)
+      body.set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+      body.set("client_assertion", assertion)
+    }
+  )
+}
+
 const authenticationOf = (
   wire: Wire,
   server: AuthorizationServer,
-  client: OAuthClient
+  client: OAuthClient,
+  url: string
 ): Effect.Effect<ClientAuth, OAuthError> => {
   const method = authMethodOf(server, client)
+  if (method === "private_key_jwt") return signedBy(server, client, url)
   const secret = client.client_secret === undefined ? "" : Redacted.value(client.client_secret)
-  if (method === "none") return Effect.succeed(wire.None())
+  if (method === "none") return Effect.succeed(client.client_id === "" ? () => undefined : wire.None())
   if (method === null) {
     const offered = (server.token_endpoint_auth_methods_supported ?? []).join(", ")
     return Effect.fail(notConfigured(
@@ -162,33 +195,48 @@ export const callEndpoint = (
   Effect.gen(function*() {
     const url = yield* endpointOf(server, name)
     const wire = yield* loadWire
-    const authentication = yield* authenticationOf(wire, server, client)
     // Only endpoints, never identity tokens, are read by this view: where the issuer is unknown its address will do.
     const as: WireServer = { issuer: server.issuer ?? new URL(url).origin, [name]: url }
     const all = client.client_secret === undefined ? secrets : [...secrets, client.client_secret]
+    const { dpop } = client
+    const proven = name === "token_endpoint" ? dpop : undefined
     const built = { headers: {} as Readonly<Record<string, string>>, body: "" }
-    yield* Effect.tryPromise({
-      try: () =>
-        request(wire, as, { client_id: client.client_id }, authentication, {
-          [wire.allowInsecureRequests]: true,
-          [wire.customFetch]: (_, options) => {
-            const { "user-agent": _library, ...headers } = options.headers
-            built.headers = headers
-            built.body = String(options.body)
-            return Promise.resolve(new Response())
-          }
-        }),
-      catch: () => notConfigured(`${endpointNames[name]} ${shown(url)} cannot be asked with what is configured`)
+    // The library wants a name of the client even where the request has none.
+    const who = { client_id: client.client_id === "" ? "-" : client.client_id }
+    /** Whole each time: what signs a request is good for one. */
+    const send = Effect.gen(function*() {
+      const authentication = yield* authenticationOf(wire, server, client, url)
+      yield* Effect.tryPromise({
+        try: () =>
+          request(wire, as, who, authentication, {
+            [wire.allowInsecureRequests]: true,
+            [wire.customFetch]: (_, options) => {
+              const { "user-agent": _library, ...headers } = options.headers
+              built.headers = headers
+              built.body = String(options.body)
+              return Promise.resolve(new Response())
+            }
+          }),
+        catch: () => notConfigured(`${endpointNames[name]} ${shown(url)} cannot be asked with what is configured`)
+      })
+      const assertion = new URLSearchParams(built.body).get("client_assertion")
+      const proof = proven === undefined
+        ? null
+        : yield* dpopProof(proven, { method: "POST", url, role: "authorization" })
+      const call: EndpointCall = {
+        what: endpointNames[name],
+        url,
+        method: "POST",
+        headers: { ...built.headers, ...(proof === null ? {} : { dpop: proof }) },
+        body: built.body,
+        secrets: assertion === null ? all : [...all, Redacted.make(assertion)]
+      }
+      const answer = yield* ask(http, call)
+      const renewed = proven !== undefined && noteNonce(proven, { url, role: "authorization" }, answer.dpop_nonce)
+      return { answer, call, again: renewed && errorCode(answer) === "use_dpop_nonce" }
     })
-    const call: EndpointCall = {
-      what: endpointNames[name],
-      url,
-      method: "POST",
-      headers: built.headers,
-      body: built.body,
-      secrets: all
-    }
-    const answer = yield* ask(http, call)
+    const first = yield* send
+    const { answer, call } = first.again ? yield* send : first
     // A revocation is answered by its status alone (RFC 7009, section 2.2).
     if (name === "revocation_endpoint" && answer.status >= 200 && answer.status < 300 && errorCode(answer) === null) {
       return {}
@@ -199,7 +247,7 @@ export const callEndpoint = (
         read(
           wire,
           as,
-          { client_id: client.client_id },
+          who,
           new Response(JSON.stringify(plain), { status: expected, headers: { "content-type": "application/json" } })
         ),
       // The rule that was broken; the answer itself stays out.

@@ -1,5 +1,6 @@
 /**
- * Every token that the file of logins holds or has held since the program began (reading G2): what no tool may hand on.
+ * Every token that the file of logins holds or has held since the program began, and those that are in no file
+ * (reading G2): what no tool may hand on.
  *
  * The text is searched for names that mean a secret, so that a file that is no sound JSON any more, and entries that
  * nobody here knows, keep no token from being known.
@@ -37,25 +38,37 @@ export const tokensIn = (text: string): ReadonlyArray<string> => [
   )
 ]
 
-/**
- * Looks at the file each time and reads it when it is another one than before; the same array as long as nothing is
- * new. A file that cannot be read tells nothing.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const make = (files: FilesService, file: string): Effect.Effect<ReadonlyArray<string>> => {
+/** @since 0.1.0 @category models */
+export interface KnownTokens {
+  /**
+   * Looks at the file each time and reads it when it is another one than before; the same array as long as nothing is
+   * new. A file that cannot be read tells nothing.
+   */
+  readonly secrets: Effect.Effect<ReadonlyArray<string>>
+  /** What is in no file. */
+  readonly remember: (secrets: ReadonlyArray<string>) => Effect.Effect<void>
+}
+
+/** @since 0.1.0 @category constructors */
+export const make = (files: FilesService, file: string): KnownTokens => {
   let seen: FileStamp | null = null
   let known: ReadonlyArray<string> = []
-  return Effect.gen(function*() {
+  const add = (found: ReadonlyArray<string>): void => {
+    if (found.some((token) => !known.includes(token))) known = [...new Set([...known, ...found])]
+  }
+  const secrets = Effect.gen(function*() {
     if ((yield* files.stat(file)) === null) return known
     const { path } = yield* files.canonical(file)
     const stamp = yield* files.stat(path)
     if (stamp === null || (seen !== null && sameStamp(stamp, seen))) return known
     const { bytes } = yield* files.read(path, maxBytes)
-    const found = tokensIn(new TextDecoder().decode(bytes))
-    if (found.some((token) => !known.includes(token))) known = [...new Set([...known, ...found])]
+    add(tokensIn(new TextDecoder().decode(bytes)))
     seen = stamp
     return known
-  }).pipe(Effect.catchAll(() => Effect.succeed(known)))
+  }).pipe(Effect.catchAll(() => Effect.sync(() => known)))
+  return {
+    secrets,
+    remember: (values) =>
+      Effect.sync(() => add(values.map((value) => value.trim()).filter((value) => value.length >= shortestSecret)))
+  }
 }

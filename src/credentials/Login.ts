@@ -64,7 +64,8 @@ export const credentialOf = (
     client_id: client.client_id,
     ...(issuer === null ? {} : { issuer }),
     ...(token_endpoint === undefined ? {} : { token_endpoint }),
-    ...(login.resource === undefined ? {} : { resource: login.resource })
+    ...(login.resource === undefined ? {} : { resource: login.resource }),
+    ...(client.dpop === undefined || tokens.bound !== true ? {} : { dpop_key: client.dpop.text })
   }
 }
 

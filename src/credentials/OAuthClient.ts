@@ -6,6 +6,8 @@
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { TaggedError } from "../domain/TaggedError.ts"
+import type { SigningKey } from "../platform/SigningKey.ts"
+import type { DpopKey } from "./Dpop.ts"
 
 /**
  * What the metadata of an authorization server (RFC 8414, OpenID discovery) or the settings say. Addresses are absolute.
@@ -25,6 +27,9 @@ export interface AuthorizationServer {
   readonly registration_endpoint?: string
   readonly code_challenge_methods_supported?: ReadonlyArray<string>
   readonly token_endpoint_auth_methods_supported?: ReadonlyArray<string>
+  readonly token_endpoint_auth_signing_alg_values_supported?: ReadonlyArray<string>
+  /** RFC 9449, section 5.1. */
+  readonly dpop_signing_alg_values_supported?: ReadonlyArray<string>
   readonly scopes_supported?: ReadonlyArray<string>
   readonly authorization_response_iss_parameter_supported?: boolean
   readonly client_id_metadata_document_supported?: boolean
@@ -32,10 +37,15 @@ export interface AuthorizationServer {
 
 /** @since 0.1.0 @category models */
 export interface OAuthClient {
+  /** Empty = it names itself by nothing but what it is granted a token for (RFC 7523, section 3.1). */
   readonly client_id: string
   readonly client_secret?: Redacted.Redacted
-  /** How the secret is sent; without it the first supported method of the metadata. */
-  readonly token_endpoint_auth_method?: "none" | "client_secret_basic" | "client_secret_post"
+  /** Its private key, in place of a secret (RFC 7523, section 2.2). */
+  readonly client_key?: { readonly key: SigningKey; readonly key_id: string | null }
+  /** How it shows who it is; without it as what it has allows: its key, else the first method of the metadata. */
+  readonly token_endpoint_auth_method?: "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt"
+  /** The key that its tokens are to be bound to (RFC 9449); with `required` others are not taken. */
+  readonly dpop?: DpopKey & { readonly required: boolean }
 }
 
 /**
@@ -50,6 +60,8 @@ export interface TokenAnswer {
   readonly expires_at: number | null
   /** Null when the server names none: then they are those that were asked for. */
   readonly scopes: ReadonlyArray<string> | null
+  /** It is bound to the client's key: `token_type` was DPoP. */
+  readonly bound?: boolean
 }
 
 /**

@@ -27,4 +27,6 @@ export interface ProviderCredential {
   readonly token_endpoint?: string
   /** RFC 8707: the resource that the token is for. */
   readonly resource?: string
+  /** The private key, the text of a JWK, that the tokens are bound to (RFC 9449); without it whoever has them may use them. */
+  readonly dpop_key?: Redacted.Redacted
 }

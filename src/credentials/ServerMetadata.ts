@@ -61,6 +61,8 @@ const endpoints = [
 const lists = [
   "code_challenge_methods_supported",
   "token_endpoint_auth_methods_supported",
+  "token_endpoint_auth_signing_alg_values_supported",
+  "dpop_signing_alg_values_supported",
   "scopes_supported"
 ] as const
 

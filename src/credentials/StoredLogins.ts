@@ -303,9 +303,9 @@ export const make: Effect.Effect<
         : credential
     })
 
-  const secrets = knownTokens(yield* Files, file)
+  const { remember, secrets } = knownTokens(yield* Files, file)
 
-  const service: CredentialStoreService = { file, get, look, store, refresh, ready, remove, list, secrets }
+  const service: CredentialStoreService = { file, get, look, store, refresh, ready, remove, list, secrets, remember }
   return service
 })
 

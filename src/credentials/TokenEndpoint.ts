@@ -42,6 +42,15 @@ export interface DeviceAuthorization {
   readonly interval_ms: number
 }
 
+/** What is exchanged for an identity assertion (RFC 8693; draft-ietf-oauth-identity-assertion-authz-grant). @since 0.1.0 @category models */
+export interface IdentityExchange {
+  readonly id_token: Redacted.Redacted
+  /** The issuer of the authorization server that the assertion is for. */
+  readonly audience: string
+  readonly resource: string
+  readonly scopes: ReadonlyArray<string>
+}
+
 /** `pending`: not yet; `slow_down`: not yet, and asked too often. @since 0.1.0 @category models */
 export type DevicePoll = "pending" | "slow_down" | TokenAnswer
 
@@ -69,6 +78,25 @@ export interface TokenEndpointService {
     client: OAuthClient,
     grant: CodeGrant
   ) => Effect.Effect<TokenAnswer, OAuthError>
+  /** The client's own rights, nobody else's (RFC 6749, section 4.4). */
+  readonly clientCredentials: (
+    server: AuthorizationServer,
+    client: OAuthClient,
+    options: TokenOptions
+  ) => Effect.Effect<TokenAnswer, OAuthError>
+  /** RFC 7523, section 2.1: what somebody the server knows has signed. */
+  readonly jwtBearer: (
+    server: AuthorizationServer,
+    client: OAuthClient,
+    assertion: Redacted.Redacted,
+    options: TokenOptions
+  ) => Effect.Effect<TokenAnswer, OAuthError>
+  /** Asks an identity provider for the assertion that another server gives a token for (ID-JAG). */
+  readonly identityAssertion: (
+    server: AuthorizationServer,
+    client: OAuthClient,
+    exchange: IdentityExchange
+  ) => Effect.Effect<Redacted.Redacted, OAuthError>
   /** RFC 9126: gives the `request_uri` that stands for the parameters. */
   readonly push: (
     server: AuthorizationServer,
@@ -98,7 +126,7 @@ const scopesOf = (scope: unknown): ReadonlyArray<string> | null =>
   typeof scope === "string" && scope.trim() !== "" ? scope.trim().split(/\s+/u) : null
 
 const parametersOf = (client: OAuthClient, options: TokenOptions | undefined): URLSearchParams => {
-  const parameters = new URLSearchParams({ client_id: client.client_id })
+  const parameters = new URLSearchParams(client.client_id === "" ? {} : { client_id: client.client_id })
   if (options?.scopes !== undefined && options.scopes.length > 0) parameters.set("scope", options.scopes.join(" "))
   if (options?.resource !== undefined) parameters.set("resource", options.resource)
   return parameters
@@ -109,6 +137,10 @@ const textOf = (value: unknown): string => typeof value === "string" ? value : "
 /** In the year 5138: later times are read as milliseconds. */
 const latestSeconds = 99_999_999_999
 const defaultIntervalMillis = 5000
+
+const jwtBearerGrant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+const tokenExchangeGrant = "urn:ietf:params:oauth:grant-type:token-exchange"
+const identityAssertionType = "urn:ietf:params:oauth:token-type:id-jag"
 
 const make = (http: HttpService): TokenEndpointService => {
   const tokens = (
@@ -133,7 +165,12 @@ const make = (http: HttpService): TokenEndpointService => {
           { what: endpointNames.token_endpoint, url: server.token_endpoint ?? "" },
           `gave an answer that breaks the protocol: ${why}`
         )
-      if (textOf(members["token_type"]).toLowerCase() !== "bearer") return yield* broken("token_type is not Bearer")
+      const type = textOf(members["token_type"]).toLowerCase()
+      const bound = type === "dpop" && client.dpop !== undefined
+      if (client.dpop?.required === true && !bound) {
+        return yield* broken("token_type is not DPoP, and a token that is bound to a key was asked for")
+      }
+      if (type !== "bearer" && !bound) return yield* broken("token_type is not Bearer")
       const fault = headerFault(textOf(members["access_token"]))
       if (fault !== null) return yield* broken(`access_token ${fault}`)
       const expires_in = members["expires_in"]
@@ -148,7 +185,8 @@ const make = (http: HttpService): TokenEndpointService => {
         expires_at: expires_in === undefined
           ? null
           : Math.min(Math.floor(now / 1000) + Math.floor(expires_in), latestSeconds),
-        scopes: scopesOf(members["scope"])
+        scopes: scopesOf(members["scope"]),
+        ...(bound ? { bound } : {})
       }
     })
 
@@ -182,6 +220,44 @@ const make = (http: HttpService): TokenEndpointService => {
       parameters.set("code_verifier", Redacted.value(code_verifier))
       return grant(server, client, [code, code_verifier], "authorization_code", parameters)
     },
+
+    clientCredentials: (server, client, options) =>
+      grant(server, client, [], "client_credentials", parametersOf(client, options)),
+
+    jwtBearer: (server, client, assertion, options) => {
+      const parameters = parametersOf(client, options)
+      parameters.set("assertion", Redacted.value(assertion))
+      return grant(server, client, [assertion], jwtBearerGrant, parameters)
+    },
+
+    identityAssertion: (server, client, { audience, id_token, resource, scopes }) =>
+      Effect.gen(function*() {
+        const parameters = parametersOf(client, { scopes, resource })
+        parameters.set("requested_token_type", identityAssertionType)
+        parameters.set("audience", audience)
+        parameters.set("subject_token", Redacted.value(id_token))
+        parameters.set("subject_token_type", "urn:ietf:params:oauth:token-type:id_token")
+        const members = yield* callEndpoint(
+          http,
+          server,
+          client,
+          "token_endpoint",
+          [id_token],
+          (wire, as, who, authentication, options) =>
+            wire.genericTokenEndpointRequest(as, who, authentication, tokenExchangeGrant, parameters, options),
+          // What is issued is no access token, so that the rules of one do not hold for it (RFC 8693, section 2.2.1).
+          () => Promise.resolve(),
+          200
+        )
+        const assertion = textOf(members["access_token"])
+        if (members["issued_token_type"] !== identityAssertionType || assertion === "") {
+          return yield* unavailable(
+            { what: endpointNames.token_endpoint, url: server.token_endpoint ?? "" },
+            "gave no identity assertion (issued_token_type is not id-jag)"
+          )
+        }
+        return Redacted.make(assertion)
+      }),
 
     push: (server, client, parameters) =>
       Effect.map(

@@ -12,7 +12,7 @@ import type { HanzoConfig } from "../config/Schema.ts"
 import type { Environment } from "../platform/Environment.ts"
 import type { Http } from "../platform/Http.ts"
 import type { LoginServer } from "./LoginServers.ts"
-import { OAuthError, type TokenAnswer } from "./OAuthClient.ts"
+import { type OAuthClient, OAuthError, type TokenAnswer } from "./OAuthClient.ts"
 import type { ProviderCredential } from "./ProviderCredential.ts"
 
 /** Who is asked, as which client. @since 0.1.0 @category models */
@@ -70,14 +70,14 @@ const make = Effect.gen(function*() {
   const context = yield* Effect.context<Http | Environment>()
   const scope = yield* Effect.scope
   const loaded = yield* Effect.cached(Effect.gen(function*() {
-    const [{ TokenEndpoint }, { LoginServers }] = yield* Effect.promise(() =>
-      Promise.all([import("./TokenEndpoint.ts"), import("./LoginServers.ts")])
+    const [{ TokenEndpoint }, { LoginServers }, dpop] = yield* Effect.promise(() =>
+      Promise.all([import("./TokenEndpoint.ts"), import("./LoginServers.ts"), import("./Dpop.ts")])
     )
     const built = yield* Layer.buildWithScope(
       Layer.merge(TokenEndpoint.layer, LoginServers.layer),
       scope
     ).pipe(Effect.provide(context))
-    return { endpoint: Context.get(built, TokenEndpoint), servers: Context.get(built, LoginServers) }
+    return { dpop, endpoint: Context.get(built, TokenEndpoint), servers: Context.get(built, LoginServers) }
   }))
 
   const service: TokenRefreshService = {
@@ -90,12 +90,16 @@ const make = Effect.gen(function*() {
         const found = bound(credential, yield* servers.serverFor(credential.provider, config))
         return found instanceof OAuthError ? yield* found : found
       }),
-    refresh: ({ client, server }, { access_token, refresh_token, resource }) =>
-      Effect.flatMap(loaded, ({ endpoint }) =>
-        endpoint.refresh(server, client, refresh_token, {
+    refresh: ({ client, server }, { access_token, dpop_key, refresh_token, resource }) =>
+      Effect.gen(function*() {
+        const { dpop, endpoint } = yield* loaded
+        const key = dpop_key === undefined ? null : dpop.dpopKeyOf(dpop_key)
+        const who: OAuthClient = key === null ? client : { ...client, dpop: { ...key, required: true } }
+        return yield* endpoint.refresh(server, who, refresh_token, {
           access_token,
           ...(resource === undefined ? {} : { resource })
-        })),
+        })
+      }),
     revoke: ({ client, server }, token) =>
       Effect.flatMap(loaded, ({ endpoint }) => endpoint.revoke(server, client, token))
   }

@@ -14,7 +14,7 @@ import { secretVariables } from "../config/Secrets.ts"
 import type { CredentialError } from "../credentials/CredentialError.ts"
 import { serverKey } from "../credentials/CredentialFile.ts"
 import { CredentialStore, type StoredLogin } from "../credentials/CredentialStore.ts"
-import { addressFault } from "../credentials/EndpointCall.ts"
+import { addressFault, shown } from "../credentials/EndpointCall.ts"
 import { isDue, isExpired } from "../credentials/Expiry.ts"
 import { credentialOf } from "../credentials/Login.ts"
 import type { LoginEvents } from "../credentials/LoginEvents.ts"
@@ -23,15 +23,18 @@ import type { LoginResult } from "../credentials/OAuthFlow.ts"
 import type { ProviderCredential } from "../credentials/ProviderCredential.ts"
 import type { Party } from "../credentials/TokenRefresh.ts"
 import * as TerminalText from "../codec/TerminalText.ts"
-import { Environment } from "../platform/Environment.ts"
+import type { Environment } from "../platform/Environment.ts"
 import { Http } from "../platform/Http.ts"
 import type { McpAuthorizer, Refusal } from "./Authorizer.ts"
 import * as Challenge from "./Challenge.ts"
+import type { HeadlessGrant, SecretContext } from "./Grants.ts"
 import { fault } from "./HttpWire.ts"
 import * as IssuerMetadata from "./IssuerMetadata.ts"
+import * as LoginFlows from "./LoginFlows.ts"
 import type { McpError } from "./McpError.ts"
 import * as Registration from "./Registration.ts"
 import * as ResourceMetadata from "./ResourceMetadata.ts"
+import * as TokenBinding from "./TokenBinding.ts"
 
 /** What a definition says of its server. @since 0.1.0 @category models */
 export interface AuthTarget {
@@ -62,7 +65,7 @@ export interface LoginWay {
 export interface McpAuthService {
   /** For one connection. Without a way it uses what is stored, refreshes it, and says `needs_login` for the rest. */
   readonly authorizer: (target: AuthTarget, way?: LoginWay) => Effect.Effect<McpAuthorizer>
-  /** `hanzo-dev mcp auth SERVER`: asks the server what it wants, logs in, stores. */
+  /** `hanzo-dev mcp auth SERVER`: asks the server what it wants, logs in, stores; by a grant without a login nothing is stored. */
   readonly login: (target: AuthTarget, way: LoginWay) => Effect.Effect<ProviderCredential, OAuthError | CredentialError>
   /** What is stored for this server, the newest last. */
   readonly stored: (target: AuthTarget) => Effect.Effect<ReadonlyArray<StoredLogin>, CredentialError>
@@ -70,8 +73,14 @@ export interface McpAuthService {
   readonly logout: (target: AuthTarget) => Effect.Effect<number, CredentialError>
 }
 
+/** The grant of these settings that nobody has to log in for; null = a person logs in. @since 0.1.0 @category combinators */
+export const headlessGrant = ({ oauth }: Pick<AuthTarget, "oauth">): HeadlessGrant | null =>
+  oauth?.grant === undefined || oauth.grant === "authorization_code" ? null : oauth.grant
+
 /** Step-ups for the same scopes (1.13). @since 0.1.0 @category constants */
 export const maxStepUps = 2
+/** Nonces for one request; a server that wants more of them takes none. */
+const maxNonces = 3
 const offline = "offline_access"
 const loopbackAddress = "http://127.0.0.1/callback"
 const probeLimits = { connect_ms: 10_000, headers_ms: 30_000, idle_ms: 30_000 }
@@ -80,6 +89,15 @@ interface Discovered {
   readonly server: AuthorizationServer
   readonly resource: string
   readonly scopes_supported: ReadonlyArray<string> | null
+  /** What the server says of tokens that are bound to a key. */
+  readonly dpop: Challenge.Challenge["dpop"]
+}
+
+/** One login: what it asks for, and the key that its tokens are to be bound to. */
+interface LoginPlan {
+  readonly found: Discovered
+  readonly scopes: ReadonlyArray<string>
+  readonly dpop: OAuthClient["dpop"]
 }
 
 const union = (...lists: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => [...new Set(lists.flat())]
@@ -104,42 +122,14 @@ export const scopesFor = (
   return wanted.length > 0 && server.scopes_supported?.includes(offline) === true ? [...wanted, offline] : wanted
 }
 
+const grants = Effect.promise(() => import("./Grants.ts"))
+
 const make = Effect.gen(function*() {
-  const context = yield* Effect.context<Http | Environment>()
   const http = yield* Http
-  const { vars } = yield* Environment
   const store = yield* CredentialStore
 
-  // The flows are loaded when somebody logs in.
-  const flows = yield* Effect.cached(Effect.gen(function*() {
-    const [flow, device, endpoint, browser, loopback, random] = yield* Effect.promise(() =>
-      Promise.all([
-        import("../credentials/OAuthFlow.ts"),
-        import("../credentials/DeviceFlow.ts"),
-        import("../credentials/TokenEndpoint.ts"),
-        import("../platform/Browser.ts"),
-        import("../platform/Loopback.ts"),
-        import("../platform/SecureRandom.ts")
-      ])
-    )
-    const layer = Layer.merge(flow.OAuthFlow.layer, device.DeviceFlow.layer).pipe(
-      Layer.provideMerge(
-        Layer.mergeAll(
-          endpoint.TokenEndpoint.layer,
-          browser.Browser.layer,
-          loopback.Loopback.layer,
-          random.SecureRandom.layer
-        )
-      )
-    )
-    // None of them holds anything that has to be released.
-    const built = yield* Effect.scoped(Effect.provide(Layer.build(layer), context))
-    return {
-      code: Context.get(built, flow.OAuthFlow),
-      device: Context.get(built, device.DeviceFlow),
-      endpoint: Context.get(built, endpoint.TokenEndpoint)
-    }
-  }))
+  const flows = yield* LoginFlows.make
+  const bindings = TokenBinding.make()
 
   /** Kept for this process; a failure is not. */
   const issuers = new Map<string, AuthorizationServer>()
@@ -153,22 +143,23 @@ const make = Effect.gen(function*() {
 
   const settingsOf = (target: AuthTarget): string => `mcp_servers.${TerminalText.line(target.server, 80)}.oauth`
 
-  const configured = (target: AuthTarget): Effect.Effect<OAuthClient | null, OAuthError> => {
-    const { client_id, client_secret_env } = target.oauth ?? {}
-    if (client_id === undefined) return Effect.succeed(null)
-    if (client_secret_env === undefined) return Effect.succeed({ client_id })
-    const secret = vars.get(client_secret_env)?.trim()
-    return secret === undefined || secret === ""
-      ? Effect.fail(
-        new OAuthError({
-          reason: "not_configured",
-          message: `${settingsOf(target)}.client_secret_env names the variable ${
-            TerminalText.line(client_secret_env, 80)
-          }, which is not set`
-        })
+  const secretsOf = (target: AuthTarget): Effect.Effect<SecretContext> =>
+    Effect.map(flows, ({ secrets }) => ({
+      // What was read is in no list of secrets yet.
+      secrets: {
+        read: (question) => Effect.tap(secrets.read(question), (secret) => store.remember([Redacted.value(secret)]))
+      },
+      settings: settingsOf(target),
+      secret_variables: secretVariables(target.config)
+    }))
+
+  const configured = (target: AuthTarget): Effect.Effect<OAuthClient | null, OAuthError> =>
+    target.oauth?.client_id === undefined
+      ? Effect.succeed(null)
+      : Effect.flatMap(
+        Effect.all([grants, secretsOf(target)]),
+        ([{ configuredClient }, context]) => configuredClient(target.oauth ?? {}, context)
       )
-      : Effect.succeed({ client_id, client_secret: Redacted.make(secret) })
-  }
 
   /** No login and no token over a wire that others read. */
   const secured = (target: AuthTarget): Effect.Effect<void, OAuthError> => {
@@ -183,12 +174,56 @@ const make = Effect.gen(function*() {
       yield* secured(target)
       const found = yield* ResourceMetadata.find(http, target.url, challenge.resource_metadata)
       // Before 2025-06-18 a server issued its tokens itself.
-      const issuer = found?.authorization_servers[0] ?? new URL(target.url).origin
+      const named = found?.authorization_servers ?? [new URL(target.url).origin]
+      const pinned = target.oauth?.issuer
+      const issuer = pinned === undefined ? named[0] : named.find((each) => each === pinned)
+      if (issuer === undefined) {
+        return yield* new OAuthError({
+          reason: "not_configured",
+          message: `the server names the authorization server ${shown(named[0] ?? "")}, and ${
+            settingsOf(target)
+          }.issuer is ${shown(pinned ?? "")}; nothing is sent there`
+        })
+      }
       return {
         server: yield* issuerOf(issuer),
         resource: found?.resource ?? ResourceMetadata.canonical(target.url),
-        scopes_supported: found?.scopes_supported ?? null
+        scopes_supported: found?.scopes_supported ?? null,
+        dpop: found?.dpop === "only" || challenge.dpop === "only"
+          ? "only"
+          : found?.dpop === "offered" || challenge.dpop === "offered"
+          ? "offered"
+          : "no"
       }
+    })
+
+  /**
+   * The key for a new login: where the settings want one, or the server itself offers it and its issuer says that it
+   * binds tokens. An issuer's word alone is not enough: the servers behind it may not know such tokens.
+   */
+  const boundTo = (
+    target: AuthTarget,
+    { dpop, server }: Discovered,
+    before: ProviderCredential | null
+  ): Effect.Effect<OAuthClient["dpop"], OAuthError> =>
+    Effect.gen(function*() {
+      const wanted = target.oauth?.dpop
+      if (wanted === false || (wanted === undefined && dpop === "no")) return undefined
+      const taken = server.dpop_signing_alg_values_supported
+      const required = wanted === true || dpop === "only"
+      if (taken?.includes(TokenBinding.algorithm) !== true) {
+        if (!required) return undefined
+        if (taken !== undefined) {
+          return yield* new OAuthError({
+            reason: "not_configured",
+            message:
+              `${shown(server.issuer ?? "")} takes no proofs by ${TokenBinding.algorithm}, and tokens that are ` +
+              `bound to a key are wanted by ${wanted === true ? `${settingsOf(target)}.dpop` : "the server"}`
+          })
+        }
+      }
+      const key = yield* bindings.keyFor(before)
+      return { ...key, required }
     })
 
   /** Logins for this resource; of the configured client, if there is one. */
@@ -196,8 +231,9 @@ const make = Effect.gen(function*() {
     Effect.map(
       store.list,
       ({ logins }) =>
-        logins.filter(({ credential: { client_id, provider, resource } }) =>
+        logins.filter(({ credential: { client_id, issuer, provider, resource } }) =>
           provider.startsWith("mcp/") && resource !== undefined && ResourceMetadata.covers(resource, target.url) &&
+          (target.oauth?.issuer === undefined || target.oauth.issuer === issuer) &&
           (target.oauth?.client_id === undefined || target.oauth.client_id === client_id)
         )
     )
@@ -215,8 +251,7 @@ const make = Effect.gen(function*() {
   const logIn = (
     target: AuthTarget,
     way: LoginWay,
-    { resource, server }: Discovered,
-    scopes: ReadonlyArray<string>
+    { dpop, found: { resource, server }, scopes }: LoginPlan
   ): Effect.Effect<ProviderCredential, OAuthError | CredentialError> =>
     Effect.gen(function*() {
       yield* store.ready
@@ -228,7 +263,11 @@ const make = Effect.gen(function*() {
         scopes,
         settings: settingsOf(target)
       }
-      const client = (redirect_uri: string) => Registration.clientFor(http, server, choice, redirect_uri)
+      const client = (redirect_uri: string): Effect.Effect<OAuthClient, OAuthError> =>
+        Effect.map(
+          Registration.clientFor(http, server, choice, redirect_uri),
+          (found) => dpop === undefined ? found : { ...found, dpop }
+        )
       const shared = {
         server,
         scopes,
@@ -245,8 +284,12 @@ const make = Effect.gen(function*() {
           client,
           redirect: port === undefined ? {} : { port },
           ...(way.pasted === undefined ? {} : { pasted: way.pasted }),
-          // Without it some servers give no refresh token (OpenID Connect Core, section 11).
-          ...(scopes.includes(offline) ? { parameters: { prompt: "consent" } } : {})
+          parameters: {
+            // Without it some servers give no refresh token (OpenID Connect Core, section 11).
+            ...(scopes.includes(offline) ? { prompt: "consent" } : {}),
+            // So that whoever gets hold of the code can do nothing with it (RFC 9449, section 10).
+            ...(dpop === undefined ? {} : { dpop_jkt: dpop.thumbprint })
+          }
         })
       const { client_secret } = result.client
       const credential: ProviderCredential = {
@@ -262,6 +305,23 @@ const make = Effect.gen(function*() {
         Effect.ignore(endpoint.revoke(server, result.client, refresh_token ?? credential.access_token)))
       yield* forgetOthers(target, credential)
       return credential
+    })
+
+  /** A token that nobody has to log in for. It is kept in memory alone: another one is there for the asking. */
+  const granted = (
+    target: AuthTarget,
+    grant: HeadlessGrant,
+    { dpop, found: { resource, server }, scopes }: LoginPlan
+  ): Effect.Effect<ProviderCredential, OAuthError> =>
+    Effect.gen(function*() {
+      const { obtain } = yield* grants
+      const { endpoint } = yield* flows
+      const context = yield* secretsOf(target)
+      const oauth = target.oauth ?? {}
+      const result = yield* obtain({ grant, oauth, context, endpoint, issuerOf, server, resource, scopes, dpop })
+      yield* store.remember([Redacted.value(result.tokens.access_token)])
+      const key = serverKey(server.issuer ?? "", resource, result.client.client_id)
+      return { ...credentialOf(key, { server, scopes, resource }, result), refresh_token: null }
     })
 
   const clientOf = (
@@ -303,6 +363,11 @@ const make = Effect.gen(function*() {
       /** Undefined = not looked for yet. */
       let current: ProviderCredential | null | undefined
       let asked: ReadonlyArray<string> = []
+      const grant = headlessGrant(target)
+      /** Nobody has to be asked, or there is somebody. */
+      const canLogIn = grant !== null || way !== undefined
+      /** What the last token was asked for. */
+      let last: LoginPlan | null = null
       /** The token of the last login here. */
       let newest: Redacted.Redacted | null = null
       const stepUps = new Map<string, number>()
@@ -311,8 +376,12 @@ const make = Effect.gen(function*() {
         fault(target, reason, message, { sent: false })
       const toMcpError = (cause: OAuthError | CredentialError): McpError =>
         error(
-          cause.reason === "unavailable" || cause.reason === "busy" ? "network" : "needs_login",
-          `it asks for a login: ${cause.message}`
+          cause.reason === "unavailable" || cause.reason === "busy"
+            ? "network"
+            : grant === null
+            ? "needs_login"
+            : "config",
+          `it asks for a ${grant === null ? "login" : `token, and there is none by ${grant}`}: ${cause.message}`
         )
       const name = TerminalText.line(target.server, 80)
       const needsLogin = (why: string, scopes: ReadonlyArray<string> = []): McpError =>
@@ -323,11 +392,15 @@ const make = Effect.gen(function*() {
           }`
         )
 
-      const look = Effect.map(stored(target), (all) => all.at(-1)?.credential ?? null)
+      const look = grant === null
+        ? Effect.map(stored(target), (all) => all.at(-1)?.credential ?? null)
+        : Effect.succeed(null)
 
       /** Null = it cannot be refreshed. */
       const renewed = (credential: ProviderCredential): Effect.Effect<ProviderCredential | null, McpError> =>
-        credential.refresh_token === null
+        grant !== null && last !== null
+          ? Effect.mapError(granted(target, grant, last), toMcpError)
+          : credential.refresh_token === null
           ? Effect.succeed(null)
           : refresh(target, credential).pipe(
             Effect.catchAll((cause) =>
@@ -339,11 +412,13 @@ const make = Effect.gen(function*() {
 
       const usable: Effect.Effect<ProviderCredential | null, McpError> = Effect.gen(function*() {
         if (current === undefined) current = yield* Effect.mapError(look, toMcpError)
+        // A key that cannot be read makes its token worthless: log in again.
+        if (current !== null && !(yield* bindings.sound(current))) current = null
         if (current === null) return null
         const now = yield* Clock.currentTimeMillis
         if (!isDue(current, now)) return current
         const before: ProviderCredential = current
-        // A token that is only about to expire is still good when its issuer cannot be reached.
+        // A token that is only about to expire is still good when there is no other.
         const after = yield* Effect.catchIf(
           renewed(before),
           () => !isExpired(before, now),
@@ -353,18 +428,27 @@ const make = Effect.gen(function*() {
         return current
       })
 
-      const login = (
-        found: Discovered,
-        scopes: ReadonlyArray<string>,
-        by: LoginWay
-      ): Effect.Effect<boolean, McpError> =>
+      const login = (found: Discovered, scopes: ReadonlyArray<string>): Effect.Effect<boolean, McpError> =>
         Effect.gen(function*() {
-          const credential = yield* Effect.mapError(logIn(target, by, found, scopes), toMcpError)
+          const dpop = yield* boundTo(target, found, grant === null ? null : current ?? null)
+          const plan: LoginPlan = { found, scopes, dpop }
+          const credential = yield* (grant === null ? logIn(target, way ?? {}, plan) : granted(target, grant, plan))
+          last = plan
           current = credential
           asked = scopes
           newest = credential.access_token
           return true
-        })
+        }).pipe(Effect.catchAll((cause) => toMcpError(cause)))
+
+      const scopesOf = (
+        { scopes_supported, server }: Discovered,
+        challenged: ReadonlyArray<string> | null,
+        more: ReadonlyArray<string>
+      ): ReadonlyArray<string> => {
+        const scopes = scopesFor(server, challenged, scopes_supported, more)
+        // Nobody is away who might come back: there is nothing to refresh.
+        return grant === null ? scopes : scopes.filter((scope) => scope !== offline)
+      }
 
       const unauthorized = (
         challenge: Challenge.Challenge,
@@ -381,7 +465,7 @@ const make = Effect.gen(function*() {
             current = fresh
             return true
           }
-          if (way === undefined && (fresh === null || fresh.refresh_token === null)) {
+          if (!canLogIn && (fresh === null || fresh.refresh_token === null)) {
             return yield* needsLogin("it asks for a login (status 401)")
           }
           const found = yield* Effect.mapError(discover(target, challenge), toMcpError)
@@ -392,16 +476,10 @@ const make = Effect.gen(function*() {
               return true
             }
           }
-          if (way === undefined) return yield* needsLogin("its login is no longer good (status 401)")
+          if (!canLogIn) return yield* needsLogin("its login is no longer good (status 401)")
           return yield* login(
             found,
-            scopesFor(
-              found.server,
-              challenge.scopes,
-              found.scopes_supported,
-              union(target.oauth?.scopes ?? [], way.scopes ?? [])
-            ),
-            way
+            scopesOf(found, challenge.scopes, union(target.oauth?.scopes ?? [], way?.scopes ?? []))
           )
         })
 
@@ -411,7 +489,7 @@ const make = Effect.gen(function*() {
           const named = union(have, challenge.scopes ?? [])
           const key = named.toSorted().join(" ")
           const before = stepUps.get(key) ?? 0
-          if (way === undefined) {
+          if (!canLogIn) {
             return yield* needsLogin("its login does not reach far enough (insufficient_scope)", named)
           }
           if (before >= maxStepUps) {
@@ -422,24 +500,31 @@ const make = Effect.gen(function*() {
           }
           stepUps.set(key, before + 1)
           const found = yield* Effect.mapError(discover(target, challenge), toMcpError)
-          return yield* login(
-            found,
-            scopesFor(found.server, challenge.scopes, found.scopes_supported, union(have, way.scopes ?? [])),
-            way
-          )
+          return yield* login(found, scopesOf(found, challenge.scopes, union(have, way?.scopes ?? [])))
         })
 
       return {
-        token: Effect.suspend(() =>
-          current === null || unsafe ? Effect.succeed(null) : Effect.map(
-            turn.withPermits(1)(usable),
-            (credential) => credential?.access_token ?? null
-          )
-        ),
+        present: (request) =>
+          Effect.suspend(() =>
+            current === null || unsafe ? Effect.succeed(null) : Effect.flatMap(
+              turn.withPermits(1)(usable),
+              (credential) => credential === null ? Effect.succeed(null) : bindings.present(credential, request)
+            )
+          ),
+        answered: bindings.answered,
         refused: (refusal) =>
           turn.withPermits(1)(Effect.suspend(() => {
             const challenge = Challenge.read(refusal.challenge)
             if (refusal.status === 403 && challenge.error !== "insufficient_scope") return Effect.succeed(false)
+            // The nonce came with the refusal and is known by now; the token is as good as before.
+            if (challenge.error === Challenge.nonceWanted && refusal.used !== null) {
+              return refusal.refused < maxNonces
+                ? Effect.succeed(true)
+                : error(
+                  "protocol",
+                  `it asks for another nonce, ${refusal.refused + 1} times (status ${refusal.status})`
+                )
+            }
             // Another request was quicker.
             if (current !== null && current !== undefined && !same(current.access_token, refusal.used)) {
               return Effect.succeed(true)
@@ -472,12 +557,12 @@ const make = Effect.gen(function*() {
         const challenge = yield* challengeOf(target)
         const found = yield* discover(target, challenge)
         const more = union(target.oauth?.scopes ?? [], way.scopes ?? [])
-        return yield* logIn(
-          target,
-          way,
-          found,
-          scopesFor(found.server, challenge.scopes, found.scopes_supported, more)
-        )
+        const scopes = scopesFor(found.server, challenge.scopes, found.scopes_supported, more)
+        const dpop = yield* boundTo(target, found, null)
+        const grant = headlessGrant(target)
+        return yield* (grant === null
+          ? logIn(target, way, { found, scopes, dpop })
+          : granted(target, grant, { found, dpop, scopes: scopes.filter((scope) => scope !== offline) }))
       }),
     logout: (target) =>
       Effect.gen(function*() {

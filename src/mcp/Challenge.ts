@@ -1,6 +1,6 @@
 /**
- * The header `WWW-Authenticate` of a refusal (RFC 9110, section 11.6.1; RFC 6750, section 3; RFC 9728, section 5.1): what
- * its Bearer challenge says. Pure; never throws.
+ * The header `WWW-Authenticate` of a refusal (RFC 9110, section 11.6.1; RFC 6750, section 3; RFC 9449, section 7.1;
+ * RFC 9728, section 5.1): what its Bearer and DPoP challenges say. Pure; never throws.
  *
  * @since 0.1.0
  */
@@ -14,10 +14,21 @@ export interface Challenge {
   readonly scopes: ReadonlyArray<string> | null
   /** Where the metadata of the resource lie. */
   readonly resource_metadata: string | null
+  /** Tokens that are bound to a key: `only` where no others are taken. */
+  readonly dpop: "only" | "offered" | "no"
 }
 
 /** @since 0.1.0 @category constants */
-export const none: Challenge = { error: null, error_description: null, scopes: null, resource_metadata: null }
+export const none: Challenge = {
+  error: null,
+  error_description: null,
+  scopes: null,
+  resource_metadata: null,
+  dpop: "no"
+}
+
+/** The server wants its newest nonce in the proof (RFC 9449, section 9). @since 0.1.0 @category constants */
+export const nonceWanted = "use_dpop_nonce"
 
 const tokenAt = /[!#$%&'*+.^_`|~0-9A-Za-z-]+/uy
 const blanksAt = /[ \t]*/uy
@@ -67,19 +78,24 @@ const parse = (header: string): ReadonlyArray<Scheme> => {
   return schemes
 }
 
-/** The first Bearer challenge; without one everything is null. @since 0.1.0 @category decoding */
+/**
+ * The first Bearer and the first DPoP challenge, taken together; without either everything is null.
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
 export const read = (header: string | undefined): Challenge => {
   if (header === undefined) return none
-  const bearer = parse(header).find(({ name }) => name === "bearer")
-  if (bearer === undefined) return none
-  const text = (name: string): string | null => {
-    const value = bearer.parameters.get(name)
-    return value === undefined || value === "" ? null : value
-  }
+  const schemes = parse(header)
+  const bearer = schemes.find(({ name }) => name === "bearer")
+  const dpop = schemes.find(({ name }) => name === "dpop")
+  if (bearer === undefined && dpop === undefined) return none
+  const text = (name: string): string | null => bearer?.parameters.get(name) || dpop?.parameters.get(name) || null
   return {
-    error: text("error"),
+    error: dpop?.parameters.get("error") === nonceWanted ? nonceWanted : text("error"),
     error_description: text("error_description"),
     scopes: text("scope")?.split(/\s+/u).filter((scope) => scope !== "") ?? null,
-    resource_metadata: text("resource_metadata")
+    resource_metadata: text("resource_metadata"),
+    dpop: dpop === undefined ? "no" : bearer === undefined ? "only" : "offered"
   }
 }

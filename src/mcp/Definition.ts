@@ -100,6 +100,30 @@ export const define = (server: string, config: McpServerConfig, context: Definit
   const record = (key: string, values: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, text(`${key}.${name}`)(value)]))
 
+  /** Where a file of the login lies: below the home directory, else below the root. */
+  const file = (key: string, name: string): string => {
+    const path = text(`oauth.${key}`)(name)
+    if (path.startsWith("~/")) {
+      const home = context.variable("HOME")
+      if (home === undefined || home === "") throw wrong(`oauth.${key} begins with ~/, and HOME is not set`)
+      return context.join(home, path.slice(2))
+    }
+    return context.join(context.root, path)
+  }
+  const keyed = <T extends { readonly client_key_file?: string | undefined }>(given: T, at: string): T =>
+    given.client_key_file === undefined
+      ? given
+      : { ...given, client_key_file: file(`${at}client_key_file`, given.client_key_file) }
+
+  const login = (given: McpServerConfig["oauth"]): McpServerConfig["oauth"] =>
+    given === undefined ? undefined : {
+      ...keyed(given, ""),
+      ...(given.assertion_file === undefined ? {} : { assertion_file: file("assertion_file", given.assertion_file) }),
+      ...(given.identity_provider === undefined
+        ? {}
+        : { identity_provider: keyed(given.identity_provider, "identity_provider.") })
+    }
+
   const way = (): ServerWay => {
     const [program, ...first] = words(config.command)
     if (program !== undefined && config.url !== undefined) throw wrong("it has both command and url")
@@ -119,7 +143,7 @@ export const define = (server: string, config: McpServerConfig, context: Definit
       kind: config.type === "sse" ? "sse" : "http",
       url,
       headers: record("headers", config.headers),
-      oauth: config.oauth
+      oauth: login(config.oauth)
     }
   }
 

@@ -6,7 +6,6 @@
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { defaultMaxMessageBytes } from "../codec/Framing.ts"
 import { type SseFrame, SseFrameBuffer } from "../codec/Sse.ts"
@@ -111,14 +110,14 @@ export const make = (definition: HttpDefinition, services: HttpServices): Exchan
     redirects: number
   ): Effect.Effect<HttpResponse, McpError, Scope.Scope> =>
     Effect.gen(function*() {
-      const token = authorizer === undefined ? null : yield* authorizer.token
+      const shows = authorizer === undefined ? null : yield* authorizer.present({ method: input.method, url })
       const request: HttpRequest = {
         method: input.method,
         url,
         headers: {
           ...own,
           ...input.headers,
-          ...(token === null ? {} : { authorization: `Bearer ${Redacted.value(token)}` })
+          ...shows?.headers
         },
         limits: input.limits,
         ...(input.body === undefined ? {} : { body: input.body }),
@@ -126,6 +125,7 @@ export const make = (definition: HttpDefinition, services: HttpServices): Exchan
       }
       const response = yield* Effect.mapError(http.request(request), (error) => network(definition, error))
       const { status } = response
+      authorizer?.answered?.({ method: input.method, url }, response.headers)
       if (redirecting.has(status)) {
         yield* response.release
         if (redirects === maxRedirects) {
@@ -154,7 +154,7 @@ export const make = (definition: HttpDefinition, services: HttpServices): Exchan
       const again = yield* authorizer.refused({
         status,
         challenge: response.headers["www-authenticate"],
-        used: token,
+        used: shows?.token ?? null,
         refused
       })
       if (!again) return response
@@ -178,14 +178,15 @@ export const make = (definition: HttpDefinition, services: HttpServices): Exchan
       ),
     tell: (input) =>
       Effect.scoped(Effect.gen(function*() {
-        const token = authorizer === undefined ? null : yield* Effect.option(authorizer.token)
-        const bearer = token === null || Option.isNone(token) ? null : token.value
+        const shows = authorizer === undefined
+          ? null
+          : yield* Effect.orElseSucceed(authorizer.present({ method: input.method, url: input.url }), () => null)
         const response = yield* http.request({
           ...input,
           headers: {
             ...own,
             ...input.headers,
-            ...(bearer === null ? {} : { authorization: `Bearer ${Redacted.value(bearer)}` })
+            ...shows?.headers
           },
           limits: promptLimits
         })

@@ -23,6 +23,8 @@ export interface ResourceMetadata {
   /** Not empty. */
   readonly authorization_servers: ReadonlyArray<string>
   readonly scopes_supported: ReadonlyArray<string> | null
+  /** Tokens that are bound to a key (RFC 9728, section 2): `only` where no others are taken. */
+  readonly dpop: "only" | "offered" | "no"
 }
 
 /** Is what `resource` names the server at `url`, or a place above it on the same origin? @since 0.1.0 @category combinators */
@@ -71,7 +73,16 @@ const read = (
   }
   return authorization_servers.length === 0
     ? Effect.fail(failed(`the metadata at ${shown(at)} name no authorization server`))
-    : Effect.succeed({ resource, authorization_servers, scopes_supported: texts(members["scopes_supported"]) })
+    : Effect.succeed({
+      resource,
+      authorization_servers,
+      scopes_supported: texts(members["scopes_supported"]),
+      dpop: members["dpop_bound_access_tokens_required"] === true
+        ? "only"
+        : (texts(members["dpop_signing_alg_values_supported"]) ?? []).length > 0
+        ? "offered"
+        : "no"
+    })
 }
 
 const isAbsent = ({ json, status }: EndpointAnswer): boolean => (status >= 400 && status < 500) || json === null

@@ -2,7 +2,9 @@
  * Our MCP client, plugged into a conformance suite: `node test/conformance/client.mjs URL`. It connects, lists what there
  * is and calls every tool, whatever the scenario; a login is done by a person who follows the address at once.
  *
- * `MCP_CONFORMANCE_CONTEXT` may hold a client (`client_id`, `client_secret`) and the calls to make (`toolCalls`).
+ * `MCP_CONFORMANCE_CONTEXT` may hold the calls to make (`toolCalls`), a client (`client_id`, `client_secret`,
+ * `private_key_pem`), a workload's assertion (`valid_jwt`), and a person's identity token with who exchanges it (`idp_*`).
+ * All of it becomes settings as a user would write them, secrets as the variables and files that those name.
  */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as Cause from "effect/Cause"
@@ -38,7 +40,12 @@ const context: JsonRpcObject = isJsonObject(given) ? given : {}
 const text = (key: string): string | undefined => typeof context[key] === "string" ? context[key] : undefined
 /** The revision that a run is about; without one it is found out. */
 const revision = process.env["MCP_CONFORMANCE_PROTOCOL_VERSION"]
-const secretVariable = "CONFORMANCE_CLIENT_SECRET"
+/** Named by the settings. */
+const secretVariables = {
+  secret: "CONFORMANCE_CLIENT_SECRET",
+  assertion: "CONFORMANCE_ASSERTION",
+  id_token: "CONFORMANCE_ID_TOKEN"
+}
 
 const home = fs.mkdtempSync(path.join(os.tmpdir(), "mcp-conformance-"))
 process.once("exit", () => fs.rmSync(home, { recursive: true, force: true }))
@@ -144,19 +151,60 @@ const use = (connection: McpConnection) =>
 
 const client_id = text("client_id")
 const client_secret = text("client_secret")
+const private_key = text("private_key_pem")
+const assertion = text("valid_jwt")
+const id_token = text("idp_id_token")
+const scenario = process.env["MCP_CONFORMANCE_SCENARIO"] ?? ""
+const keyFile = path.join(home, "client.pem")
+if (private_key !== undefined) fs.writeFileSync(keyFile, private_key, { mode: 0o600 })
+
+const given_by = (name: string, value: string | undefined): Record<string, string> =>
+  value === undefined ? {} : { [name]: value }
+
+/** How this user has set up the server: by what there is to show. */
+const grant = id_token !== undefined
+  ? "enterprise"
+  : assertion !== undefined
+  ? "jwt_bearer"
+  : private_key !== undefined || scenario.includes("client-credentials")
+  ? "client_credentials"
+  : "authorization_code"
+
+const settings = {
+  mcp_servers: {
+    conformance: {
+      url,
+      oauth: {
+        grant,
+        client_metadata_url: "https://conformance-test.local/client-metadata.json",
+        ...given_by("client_id", client_id),
+        ...(client_secret === undefined ? {} : { client_secret_env: secretVariables.secret }),
+        ...(private_key === undefined ? {} : { client_key_file: keyFile }),
+        ...(assertion === undefined ? {} : { assertion_env: secretVariables.assertion }),
+        ...(id_token === undefined ? {} : {
+          assertion_env: secretVariables.id_token,
+          identity_provider: {
+            ...given_by("issuer", text("idp_issuer")),
+            ...given_by("token_endpoint", text("idp_token_endpoint")),
+            ...given_by("client_id", text("idp_client_id"))
+          }
+        })
+      }
+    }
+  }
+}
 
 const program = Effect.gen(function*() {
   const http = yield* Http
   const auth = yield* McpAuth
+  const { config, errors } = ofText(JSON.stringify(settings))
+  for (const { message } of errors) yield* say(message)
+  const oauth = config.mcp_servers["conformance"]?.oauth
   const authorizer = yield* auth.authorizer({
     server: "conformance",
     url,
-    config: ofText("{}").config,
-    oauth: {
-      client_metadata_url: "https://conformance-test.local/client-metadata.json",
-      ...(client_id === undefined ? {} : { client_id }),
-      ...(client_secret === undefined ? {} : { client_secret_env: secretVariable })
-    }
+    config,
+    ...(oauth === undefined ? {} : { oauth })
   }, { browser: false, events })
   const transport = new HttpMcpTransport({ server: "conformance", url }, { http, authorizer })
   yield* Effect.scoped(Effect.flatMap(transport.connect(options), use))
@@ -167,7 +215,9 @@ const environment = Environment.layerTest({
   cwd: home,
   vars: {
     HANZO_CONFIG_HOME: home,
-    ...(client_secret === undefined ? {} : { [secretVariable]: client_secret })
+    ...given_by(secretVariables.secret, client_secret),
+    ...given_by(secretVariables.assertion, assertion),
+    ...given_by(secretVariables.id_token, id_token)
   }
 })
 const layer = McpAuth.layer.pipe(

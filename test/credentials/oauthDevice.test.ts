@@ -53,6 +53,9 @@ const flow = (
     const opened: Array<string> = []
     const endpoint: TokenEndpointService = {
       refresh: unused,
+      clientCredentials: unused,
+      jwtBearer: unused,
+      identityAssertion: unused,
       exchange: unused,
       push: unused,
       revoke: unused,

@@ -1,86 +1,16 @@
 /** Logins at MCP servers with a real authorization server (reading 1.13). */
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { assert, describe, it } from "@effect/vitest"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import type * as Scope from "effect/Scope"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
-import { ofText } from "../../src/config/Load.ts"
-import { CredentialStore } from "../../src/credentials/CredentialStore.ts"
-import type { LoginEvents } from "../../src/credentials/LoginEvents.ts"
-import { type AuthTarget, type LoginWay, McpAuth, type McpAuthService } from "../../src/mcp/Auth.ts"
-import { AtomicFile } from "../../src/platform/AtomicFile.ts"
-import { Dirs } from "../../src/platform/Dirs.ts"
-import { Environment } from "../../src/platform/Environment.ts"
-import { Files } from "../../src/platform/Files.ts"
-import { Http } from "../../src/platform/Http.ts"
+import type { LoginWay } from "../../src/mcp/Auth.ts"
 import * as HttpServers from "../support/mcp/http.ts"
+import { home, person, processIn, storedIn, targetOf } from "../support/mcp/logins.ts"
 import { issuer, issuerWith, protectedServer } from "../support/mcp/protected.ts"
 import { textOf } from "../support/mcp/servers.ts"
-import { load, UserAgent } from "../support/oidc/UserAgent.ts"
 
 const { json, play } = HttpServers
-const config = ofText("{}").config
-
-const home = Effect.acquireRelease(
-  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "mcp-auth-"))),
-  (root) => Effect.sync(() => fs.rmSync(root, { recursive: true, force: true }))
-)
-
-/** The services of one process whose home is `root`. */
-const processIn = (root: string, vars: Record<string, string> = {}): Effect.Effect<
-  { readonly auth: McpAuthService; readonly context: Context.Context<Http | McpAuth | CredentialStore> },
-  never,
-  Scope.Scope
-> =>
-  Effect.map(
-    Layer.build(
-      McpAuth.layer.pipe(
-        Layer.provideMerge(CredentialStore.layer),
-        Layer.provideMerge(Layer.mergeAll(Http.layer, AtomicFile.layer, Dirs.layer, Files.layer)),
-        Layer.provide(Layer.merge(
-          NodeFileSystem.layer,
-          Environment.layerTest({ home: root, vars: { HANZO_CONFIG_HOME: root, ...vars } })
-        ))
-      )
-    ),
-    (context) => ({ auth: Context.get(context, McpAuth), context })
-  )
-
-const storedIn = (root: string): Record<string, Record<string, unknown>> =>
-  (JSON.parse(fs.readFileSync(path.join(root, "credentials.json"), "utf8")) as {
-    readonly mcp?: Record<string, Record<string, unknown>>
-  }).mcp ?? {}
-
-/** A person at a browser; `logins` counts. */
-const person = () => {
-  const agent = new UserAgent()
-  const logins: Array<string> = []
-  const events: LoginEvents = (event) =>
-    Effect.gen(function*() {
-      if (event.type === "address") {
-        logins.push(event.url)
-        yield* Effect.forkDaemon(Effect.flatMap(agent.visit(event.url), load))
-      }
-      if (event.type === "device_code") {
-        logins.push(event.verification_uri)
-        yield* Effect.forkDaemon(agent.visit(event.verification_uri, { user_code: event.user_code }))
-      }
-    })
-  const way: LoginWay = { browser: false, events }
-  return { logins, way }
-}
-
-const targetOf = (url: string, oauth: AuthTarget["oauth"] = {}): AuthTarget => ({
-  server: "remote",
-  url,
-  oauth,
-  config
-})
 
 describe("with oidc-provider", () => {
   it.live(
@@ -346,7 +276,7 @@ describe("authorization servers that are refused", () => {
       const target = targetOf("http://mcp.example/mcp")
       assert.strictEqual((yield* Effect.flip(auth.login(target, visit))).reason, "not_configured")
       const authorizer = yield* auth.authorizer(target, visit)
-      assert.isNull(yield* authorizer.token)
+      assert.isNull(yield* authorizer.present({ method: "POST", url: target.url }))
       const error = yield* Effect.flip(
         authorizer.refused({ status: 401, challenge: undefined, used: null, refused: 0 })
       )

@@ -6,7 +6,7 @@ import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import type * as http from "node:http"
-import type { McpAuthorizer } from "../../src/mcp/Authorizer.ts"
+import { bearer, type McpAuthorizer } from "../../src/mcp/Authorizer.ts"
 import { McpError } from "../../src/mcp/McpError.ts"
 import type { Http } from "../../src/platform/Http.ts"
 import * as HttpServers from "../support/mcp/http.ts"
@@ -425,7 +425,7 @@ describe("tokens", () => {
     const refusals: Array<string | null> = []
     let current: string | null = "first"
     const made: McpAuthorizer = {
-      token: Effect.sync(() => current === null ? null : Redacted.make(current)),
+      present: () => Effect.sync(() => current === null ? null : bearer(Redacted.make(current))),
       refused: ({ used }) =>
         Effect.suspend(() => {
           refusals.push(used === null ? null : Redacted.value(used))

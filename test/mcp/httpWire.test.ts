@@ -106,11 +106,26 @@ describe("WWW-Authenticate", () => {
         "Negotiate abc==, Basic realm=\"a, Bearer b\", bearer error=invalid_token , scope=\"a  b\"," +
           " resource_metadata=\"https://x/\\\"y\", Digest nonce=1"
       ),
-      { error: "invalid_token", error_description: null, scopes: ["a", "b"], resource_metadata: "https://x/\"y" }
+      {
+        error: "invalid_token",
+        error_description: null,
+        scopes: ["a", "b"],
+        resource_metadata: "https://x/\"y",
+        dpop: "no"
+      }
     )
     assert.deepStrictEqual(Challenge.read("Bearer"), Challenge.none)
     assert.deepStrictEqual(Challenge.read("Basic realm=\"x\", scope=\"a\""), Challenge.none)
     assert.deepStrictEqual(Challenge.read(undefined), Challenge.none)
+    assert.deepStrictEqual(Challenge.read("DPoP algs=\"ES256\", error=\"use_dpop_nonce\""), {
+      ...Challenge.none,
+      error: "use_dpop_nonce",
+      dpop: "only"
+    })
+    assert.deepStrictEqual(
+      Challenge.read("Bearer error=\"invalid_token\", scope=\"a\", DPoP error=\"use_dpop_nonce\", scope=\"b\""),
+      { ...Challenge.none, error: "use_dpop_nonce", scopes: ["a"], dpop: "offered" }
+    )
   })
 
   it.prop("1.13 never throws, always ends", { text: fc.string() }, ({ text }) => {

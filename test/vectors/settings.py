@@ -190,10 +190,14 @@ PROVIDER = record(
     effort=choice("none", "minimal", "low", "medium", "high", "xhigh", "max"), max_retries=COUNT, retry_base_ms=COUNT,
     retry_max_ms=COUNT, retry_after_cap_ms=COUNT,
 )
+CLIENT = dict(client_id=NAME, client_secret_env=NAME, client_key_file=NAME, client_key_env=NAME, client_key_id=NAME)
 SERVER = record(
     type=choice("stdio", "http", "sse"), command=COMMAND, args=TEXTS, env=TEXT_MAP, cwd=NAME, url=NAME, headers=TEXT_MAP,
     oauth=record(
-        client_id=NAME, client_secret_env=NAME, client_metadata_url=NAME, scopes=TEXTS, callback_port=PORT
+        grant=choice("authorization_code", "client_credentials", "jwt_bearer", "enterprise"), issuer=NAME, **CLIENT,
+        client_metadata_url=NAME, assertion_file=NAME, assertion_env=NAME, assertion_command=NAME,
+        identity_provider=record(issuer=NAME, token_endpoint=NAME, **CLIENT), dpop=BOOL, scopes=TEXTS,
+        callback_port=PORT,
     ),
     protocol=choice("auto", "legacy", "2026-07-28"), disabled=BOOL, required=BOOL, include_tools=TEXTS,
     exclude_tools=TEXTS, tool_names=TEXT_MAP, connect_timeout_ms=POSITIVE, list_timeout_ms=POSITIVE,
