@@ -263,10 +263,13 @@ export const run = (
       if (outcome.text !== "") state.result = outcome.text
 
       const overCost = exceeded(context.node) !== null
+      const uncounted = Spending.isUncounted(context, outcome.usage)
       const cut = outcome.stop_reason === "max_tokens" || outcome.stop_reason === "context_window"
       if (outcome.calls.length > 0) {
         const why = overCost
           ? "not run: the cost limit of this run was reached"
+          : uncounted
+          ? "not run: nobody knows what the answer cost, and a limit of cost holds"
           : cut
           ? "not run: the answer was cut off at the output limit before the calls were complete; make smaller calls"
           : outcome.stop_reason === "refusal"
@@ -300,6 +303,12 @@ export const run = (
       }
       if (overCost && (outcome.calls.length > 0 || cut)) {
         return overBudget(context)
+      }
+      if (uncounted) {
+        if (outcome.calls.length > 0 || cut || outcome.stop_reason === "pause_turn") {
+          return Spending.uncountedOutcome(context)
+        }
+        yield* context.emit([Spending.uncountedWarning])
       }
       if (cut) {
         if (outcome.stop_reason === "context_window") {

@@ -121,7 +121,8 @@ export const make = (by: By, rows: ReadonlyArray<SpendingRow>): Report => {
     let kind = kinds.get(row.purpose)
     if (kind === undefined) kinds.set(row.purpose, kind = zero())
     for (const sum of [group.sum, kind, total]) take(sum, row)
-    if (row.unpriced > 0) unpriced.add(row.model)
+    // what has no count of tokens has no cost either, whatever the price
+    if (row.unpriced > row.unreported) unpriced.add(row.model)
   }
   const ordered = [...groups.values()].toSorted((a, b) =>
     by === "model" || by === "kind"

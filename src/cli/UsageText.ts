@@ -78,14 +78,15 @@ const plural = (count: number, one: string, several = `${one}s`): string =>
 export const remarks = (
   { total, unpriced_models }: Pick<Report, "total" | "unpriced_models">
 ): ReadonlyArray<string> => [
-  ...(total.unpriced_requests === 0 ? [] : [
-    `${plural(total.unpriced_requests, "request")} in no cost: no price is known of ${
+  // what has no count of tokens has no cost either: that is the next line
+  ...(total.unpriced_requests <= total.unreported_requests ? [] : [
+    `${plural(total.unpriced_requests - total.unreported_requests, "request")} in no cost: no price is known of ${
       unpriced_models.map((model) => line(model, 60)).join(", ")
     } (set providers.NAME.models["MODEL"].price in the settings for those to come)`
   ]),
   ...(total.unreported_requests === 0
     ? []
-    : [`${plural(total.unreported_requests, "request")} in no number: the provider told no tokens`])
+    : [`${plural(total.unreported_requests, "request")} in no number and no cost: the provider told no tokens`])
 ]
 
 /** Where prices come from that the settings do not name. @since 0.1.0 @category constants */

@@ -39,7 +39,8 @@ export const warnAt = 0.8
 export const usd = (amount: number): string =>
   `$${amount >= 1 ? amount.toFixed(2) : amount.toFixed(4).replace(/(\.\d\d\d*?)0+$/u, "$1")}`
 
-const free = (price: Price): boolean =>
+/** Whatever is sent costs nothing. @since 0.1.0 @category combinators */
+export const isFree = (price: Price): boolean =>
   [price, ...price.tiers ?? []].every((rates) =>
     [rates.input, rates.output, rates.cache_read, rates.cache_write, rates.reasoning].every((rate) => !rate)
   )
@@ -68,7 +69,7 @@ export const make = (limits: LimitsConfig, store: Pick<SessionStoreService, "spe
             warnings: []
           }
         }
-        if (free(model.price)) return nothing
+        if (isFree(model.price)) return nothing
         const warnings: Array<string> = []
         let reached: LimitReached | null = null
         const look = (code: "max_cost_per_session" | "max_cost_per_day", limit: number, spent: number, what: {

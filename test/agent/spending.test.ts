@@ -79,6 +79,63 @@ describe("limits of the settings", () => {
     )
   })
 
+  describe("a provider that tells no tokens", () => {
+    const silent = turns.map((steps) => steps.filter((step) => !("type" in step) || step.type !== "usage"))
+    const ended = (settings: object, input: RunInput, more: Partial<World> = {}) => {
+      const requests: Array<Request> = []
+      return Effect.map(
+        Effect.provide(run(input), agentLayer(world(settings, { turns: silent, requests, ...more }))),
+        (events) => ({ events, end: events.at(-1), requests: requests.length })
+      )
+    }
+    const warned = (events: ReadonlyArray<{ readonly type: string; readonly message?: string }>) =>
+      events.filter((event) => event.type === "notice" && event.message?.includes("in no limit") === true).length
+
+    it.effect("ends the run where a limit holds, its calls answered: nobody would know when it is reached", () =>
+      Effect.gen(function*() {
+        for (
+          const [settings, input] of [
+            [{ limits: { max_cost_per_day: 9 } }, { prompt: "go" }],
+            [{ limits: { max_cost_per_session: 9 } }, { prompt: "go" }],
+            [{}, { prompt: "go", max_cost_usd: 9 }]
+          ] as const
+        ) {
+          const { end, events, requests } = yield* ended(settings, input)
+          assert.deepInclude(end, { type: "run.failed", exit_code: 4, turns: 1 })
+          if (end?.type === "run.failed") {
+            assert.strictEqual(end.error.code, "no_usage")
+            assert.match(end.error.message, /told no tokens.*providers\..*\.price to 0/u)
+          }
+          assert.strictEqual(requests, 1)
+          assert.isFalse(events.some((event) => event.type === "tool.started"))
+        }
+      }))
+
+    it.effect("an answer that ends the run is given out, with a warning", () =>
+      Effect.gen(function*() {
+        const { end, events } = yield* ended({ limits: { max_cost_per_day: 9 } }, { prompt: "go" }, {
+          turns: silent.slice(2)
+        })
+        assert.deepInclude(end, { type: "run.completed", result: "done" })
+        assert.strictEqual(warned(events), 1)
+      }))
+
+    it.effect("goes on where nothing is limited, and where the model costs nothing", () =>
+      Effect.gen(function*() {
+        const free = { model: { price: { input: 0, output: 0 }, protocol: "chat" } } as const
+        for (
+          const { end, events } of [
+            yield* ended({}, { prompt: "go" }),
+            yield* ended({ limits: { max_cost_per_day: 9 } }, { prompt: "go" }, free),
+            yield* ended({}, { prompt: "go", max_cost_usd: 9 }, free)
+          ]
+        ) {
+          assert.deepInclude(end, { type: "run.completed", turns: 3 })
+          assert.strictEqual(warned(events), 0)
+        }
+      }))
+  })
+
   it.effect("every turn of the run is in the record, by turn", () =>
     Effect.gen(function*() {
       const events = yield* run({ prompt: "go" })

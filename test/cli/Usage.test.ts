@@ -207,6 +207,26 @@ describe("usage", () => {
       assert.strictEqual(text.endsWith("+"), dollars !== null && unpriced_requests > 0)
     }
   )
+
+  it("a request without a count of tokens is no question of the price", () => {
+    const silent = row("2026-11-30T10:00:00Z", { requests: 2, unreported: 2, unpriced: 2, cost_usd: 0 })
+    const unpriced = row("2026-11-30T10:00:00Z", {
+      model: "p/other",
+      requests: 3,
+      unreported: 1,
+      unpriced: 3,
+      cost_usd: 0
+    })
+    const priced = UsageReport.make("day", [silent, row("2026-11-30T10:00:00Z")])
+    assert.deepStrictEqual(priced.unpriced_models, [])
+    assert.strictEqual(UsageText.money(priced.total), "$0.5000+")
+    assert.deepStrictEqual(UsageText.remarks(priced), [
+      "2 requests in no number and no cost: the provider told no tokens"
+    ])
+    const [price, number] = UsageText.remarks(UsageReport.make("day", [silent, unpriced]))
+    assert.match(price ?? "", /^2 requests in no cost: no price is known of p\/other \(/u)
+    assert.match(number ?? "", /^3 requests in no number/u)
+  })
 })
 
 describe("in the conversation", () => {
