@@ -12,6 +12,9 @@ import { parseNames } from "./Porcelain.ts"
 import { type Destination, remote } from "./Publish.ts"
 import * as Repository from "./Repository.ts"
 
+/** Commits that are looked at, the latest first. */
+const mostCommits = 1000
+
 /** A diff of each commit behind its short id; NUL stands in no text that git takes for one. */
 const commitsOf = (log: string): ReadonlyArray<{ readonly commit: string; readonly diff: string }> => {
   const found: Array<{ commit: string; diff: string }> = []
@@ -40,7 +43,14 @@ export const secrets = (
     // what is out already cannot be kept back; without a fetch only the remote's own word says so
     const known = tip === null ? null : yield* Repository.resolve(tools, top, `${tip}^{commit}`)
     const log = ["-c", "log.showRoot=true", "log", "--no-show-signature", "-c", ...plainDiff]
-    const range = ["HEAD", "--not", `--remotes=${remote}`, ...(known === null ? [] : [known]), "--"]
+    const range = [
+      `--max-count=${mostCommits}`,
+      "HEAD",
+      "--not",
+      `--remotes=${remote}`,
+      ...(known === null ? [] : [known]),
+      "--"
+    ]
     const [lines, names] = yield* Effect.all([
       runner.must("git log -p", {
         args: [...log, "-p", "--format=%x00%h", ...range],
@@ -54,10 +64,11 @@ export const secrets = (
       })
     ])
     const commits = commitsOf(lines.stdout)
+    const cut = lines.truncated || names.truncated || commits.length >= mostCommits
     return [
       ...LikelySecrets.inNames([...new Set(parseNames(names.stdout))]),
       ...commits.flatMap(({ commit, diff }, index) =>
-        LikelySecrets.inDiff(diff, { cut: lines.truncated && index === commits.length - 1 }).map((one) => ({
+        LikelySecrets.inDiff(diff, { cut: cut && index === commits.length - 1 }).map((one) => ({
           ...one,
           what: `${one.what} (in commit ${commit})`
         }))

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { Git } from "../../src/git/Git.ts"
@@ -348,4 +349,18 @@ describe("12 /commit-push-pr: what a push would take along", () => {
         })),
     30_000
   )
+
+  it.live("a history of thousands of commits is looked at as far as that goes, and the rest is told", () =>
+    inPlace({ remote: true }, (here) =>
+      Effect.gen(function*() {
+        here.git("update-ref", "-d", "refs/remotes/origin/main")
+        here.git("checkout", "-q", "--orphan", "long")
+        const commit = (text: string) =>
+          `commit refs/heads/long\ncommitter T <t@x> 1700000000 +0000\ndata 1\nx\nM 100644 inline f\ndata ${text.length}\n${text}\n`
+        const all = Array.from({ length: 1200 }, (_, index) => commit(index === 3 ? key : `${index}\n`)).join("")
+        execFileSync("git", ["fast-import", "--quiet", "--force"], { cwd: here.repo, env: here.vars, input: all })
+        const [only, ...others] = yield* found
+        assert.deepEqual([only?.slice(0, 2), others], [["f", null], []])
+        assert.include(String(only?.[2]), "too long")
+      })))
 })
