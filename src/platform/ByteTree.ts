@@ -120,6 +120,9 @@ export const namesIn = (root: string, path: string): ReadonlyArray<string> | "go
   }
 }
 
+/** What is in a directory can be looked at, not only its names. @since 0.1.0 @category combinators */
+export const canEnter = (root: string, path: string): boolean => lookAt(root, `${path}/.`) !== null
+
 /** An open regular file; `read` gives at most `length` bytes, an empty array at its end. @since 0.1.0 @category models */
 export interface OpenFile {
   readonly size: number

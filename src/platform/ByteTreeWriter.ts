@@ -176,6 +176,13 @@ export const createLink = (
 /** Removes a file or a link. @since 0.1.0 @category combinators */
 export const removeFile = (root: string, path: string): void => inParent(root, path, (at) => fs.unlinkSync(at))
 
+/** Removes a pipe or a socket, and nothing else. @since 0.1.0 @category combinators */
+export const removePipe = (root: string, path: string): void =>
+  inParent(root, path, (at) => {
+    const is = fs.lstatSync(at)
+    if (is.isFIFO() || is.isSocket()) fs.unlinkSync(at)
+  })
+
 /** False = something is still in it. @since 0.1.0 @category combinators */
 export const removeDirectory = (root: string, path: string): boolean =>
   inParent(root, path, (at) => {

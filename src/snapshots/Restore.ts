@@ -13,7 +13,7 @@ import { type Git, gitFailure, processFailure } from "./Git.ts"
 import type { Entry, Index } from "./Index.ts"
 import { above, type KeptFile } from "./Listing.ts"
 import type { Steps } from "./Plan.ts"
-import type { SnapshotError, Unrestored } from "./Snapshots.ts"
+import type { LeftOut, SnapshotError, Unrestored } from "./Snapshots.ts"
 
 /** @since 0.1.0 @category models */
 export interface RestoreInput {
@@ -110,12 +110,13 @@ export const restore = (
       const is = lookAt(root, path)
       if (entry === undefined || is === null) return entry === undefined && is === null
       if (is.kind !== entry.kind) return false
-      if (
-        is.kind === "directory" || (is.size === entry.size && is.mtime === entry.mtime && is.ctime === entry.ctime &&
-          is.ino === entry.ino)
-      ) return true
-      // another name of the same file was replaced just now
-      return is.mode === entry.mode && contentHash(root, path, is.kind) === entry.oid
+      if (is.kind === "directory") return true
+      const alike = is.size === entry.size && is.mtime === entry.mtime && is.ino === entry.ino
+      if (alike && is.ctime === entry.ctime) return true
+      if (is.mode !== entry.mode) return false
+      // another name of the same file was replaced just now; or it was opened to be read, and closed again
+      const oid = contentHash(root, path, is.kind)
+      return oid === null ? alike : oid === entry.oid
     }
 
     /** A folder that its owner cannot write to is opened for the time of the restoration. */
@@ -144,12 +145,46 @@ export const restore = (
       }
     }
     const meanwhile = "it was changed meanwhile and was left as it is"
+    const inTheWay: Readonly<Record<LeftOut["reason"], string>> = {
+      special: "a socket, a pipe or a device stands there",
+      unreadable: "what stands there cannot be read and was left as it is",
+      size: "what stands there is too large to be kept and was left as it is",
+      total: "what stands there is not kept and was left as it is",
+      many: "what stands there is not kept and was left as it is"
+    }
+    const whyNot = (path: string): string => {
+      const left = present.left.get(path)
+      return left === undefined || lookAt(root, path) === null ? meanwhile : inTheWay[left.reason]
+    }
+
+    const needed = new Set(steps.write.map(({ path }) => path))
+    // folders that their owner has closed: nothing can be said of what is in them before they are open
+    const ways = new Set(
+      [...steps.remove, ...needed, ...steps.modes.map(({ path }) => path), ...steps.remove_directories].flatMap(above)
+    )
+    for (const at of [...ways, ...steps.remove_directories].sort()) {
+      const entry = present.entries.get(at)
+      if (entry?.kind !== "directory" || (entry.mode & 0o700) === 0o700) continue
+      if (lookAt(root, at)?.kind !== "directory") continue
+      if (!modes.has(at)) modes.set(at, entry.mode)
+      try {
+        Writer.setMode(root, at, entry.mode | 0o700)
+      } catch {
+        // what needs it says so
+      }
+    }
+    const asDirectories = new Set(steps.make_directories)
+    for (const [path, { reason }] of present.left) {
+      if (
+        reason !== "special" || !(asDirectories.has(path) || [path, ...above(path)].some((at) => needed.has(at)))
+      ) continue
+      attempt(path, () => Writer.removePipe(root, path))
+    }
 
     for (const path of steps.remove) {
       if (!still(path)) failed.set(path, meanwhile)
       else if (attempt(path, () => Writer.removeFile(root, path))) files++
     }
-    const needed = new Set(steps.write.map(({ path }) => path))
     for (const path of steps.remove_directories) {
       if (lookAt(root, path)?.kind !== "directory") continue
       attempt(path, () => {
@@ -198,7 +233,7 @@ export const restore = (
           }
           const { file, path } = one
           const opened: Opened = { path, file, pending: null, link: [] }
-          if (!placed(path)) failed.set(path, meanwhile)
+          if (!placed(path)) failed.set(path, whyNot(path))
           else if (file.kind === "link") open = opened
           else if (
             attempt(path, () => {

@@ -5,7 +5,16 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import { breathe, lookAt, lookUnlessAs, namesIn, type NodeStat, type Place, placeOf } from "../platform/ByteTree.ts"
+import {
+  breathe,
+  canEnter,
+  lookAt,
+  lookUnlessAs,
+  namesIn,
+  type NodeStat,
+  type Place,
+  placeOf
+} from "../platform/ByteTree.ts"
 import type { Entry, Index } from "./Index.ts"
 import { type LeftOut, SnapshotError } from "./Snapshots.ts"
 
@@ -74,6 +83,8 @@ export interface ScanInput {
   readonly also: Iterable<string>
   /** Files of the project's index: never ignored. */
   readonly tracked: ReadonlySet<string>
+  /** Opens a directory that its mode has closed, for the time of the look; false = it stays closed. */
+  readonly open: (path: string, mode: number) => boolean
   /** Those of the paths that the rules match; all of them are there. */
   readonly ignored: (paths: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, SnapshotError>
   /** Milliseconds since the epoch, by the clock of the files. */
@@ -185,12 +196,28 @@ export const scan = (input: ScanInput): Effect.Effect<Scanned, SnapshotError> =>
       return Effect.map(breathe, () => void (stretch = performance.now()))
     })
 
+    /** A directory without the right to look at what is in it; what is closed since it was looked at last is opened. */
+    const isClosed = (directory: string, names: ReturnType<typeof namesIn>): boolean => {
+      const mode = entries.get(directory)?.mode
+      return names === "denied" ||
+        (names !== "gone" && mode !== undefined && (mode & 0o111) !== 0o111 && !canEnter(root, directory))
+    }
+    const read = (directory: string): ReturnType<typeof namesIn> => {
+      const names = namesIn(root, directory)
+      if (!isClosed(directory, names)) return names
+      const mode = entries.get(directory)?.mode
+      if (mode === undefined || previous === null || previous.left.has(directory) || !input.open(directory, mode)) {
+        return "denied"
+      }
+      return namesIn(root, directory)
+    }
+
     let level: Array<string> = [""]
     while (level.length > 0) {
       const unknown: Array<Found> = []
       next = []
       for (const directory of level) {
-        const names = namesIn(root, directory)
+        const names = read(directory)
         if (names === "gone") {
           if (entries.delete(directory) && before.has(directory)) kept--
           continue
@@ -287,7 +314,9 @@ export const scan = (input: ScanInput): Effect.Effect<Scanned, SnapshotError> =>
       for (let directory = waiting.shift(); directory !== undefined; directory = waiting.shift()) {
         const names = namesIn(root, directory)
         if (names === "gone") continue
-        if (names === "denied" || all.length + names.length > maxIgnoredInFolder) return null
+        if (
+          names === "denied" || all.length + names.length > maxIgnoredInFolder || !canEnter(root, directory)
+        ) return null
         for (const name of names) {
           const path = below(directory, name)
           if (name === ".git" || excluded.has(path)) continue

@@ -24,8 +24,9 @@ import * as Ignores from "./Ignores.ts"
 import { importWith, writeBlob, writeCommit, type Writer } from "./Import.ts"
 import * as IndexFile from "./Index.ts"
 import type { Entry, Index } from "./Index.ts"
-import { type KeptFile, type Listing, listing, manifests } from "./Listing.ts"
+import { batchOf, type KeptFile, type Listing, listing, manifests } from "./Listing.ts"
 import { isProgram, type Manifest, manifestOf, manifestRest } from "./Manifest.ts"
+import { type Opener, opener } from "./Opener.ts"
 import { ignoredChanges, isBelow, stepsTo } from "./Plan.ts"
 import * as Prune from "./Prune.ts"
 import * as Refs from "./Refs.ts"
@@ -163,17 +164,48 @@ export const make = (
         effect
       )))
 
+    const begin = Effect.gen(function*() {
+      yield* git.ok({ args: ["init", "--quiet", "--bare", "--template="], variables: { GIT_DEFAULT_HASH: "sha1" } })
+      yield* git.ok({ args: ["config", "core.bare", "true"] })
+      yield* attempt(() => {
+        Kept.ensure(`${repo}/info`)
+        Kept.replaceText(made, `${root}\n`)
+      })
+    })
+
     const ready = Effect.gen(function*() {
-      if (Kept.readText(made) === null) {
-        yield* git.ok({ args: ["init", "--quiet", "--bare", "--template="], variables: { GIT_DEFAULT_HASH: "sha1" } })
-        yield* git.ok({ args: ["config", "core.bare", "true"] })
-        yield* attempt(() => {
-          Kept.ensure(`${repo}/info`)
-          Kept.replaceText(made, `${root}\n`)
-        })
-      }
+      if (Kept.readText(made) === null) yield* begin
       yield* attempt(ignores.refresh)
     })
+
+    let mended = false
+
+    /** What can be made again where the repository is damaged; nothing that it holds goes, and all files are read anew. */
+    const mend = Effect.suspend(() => {
+      mended = true
+      Kept.forget(`${repo}/config`)
+      Kept.forget(indexFile)
+      memory = null
+      last = null
+      return begin
+    })
+
+    const isDamage = (error: SnapshotError): boolean => error.reason === "failed" && !mended
+
+    const advised = (error: SnapshotError): SnapshotError =>
+      error.reason !== "failed" || !error.message.startsWith("git ") || error.message.includes("No space left")
+        ? error
+        : new SnapshotError({
+          reason: "failed",
+          message: `${error.message}. If that stays: remove ${home} to begin anew, without what is kept in it`
+        })
+
+    /** Once more where something was damaged, then with what to do. */
+    const mending = <A>(effect: Effect.Effect<A, SnapshotError>): Effect.Effect<A, SnapshotError> =>
+      effect.pipe(
+        Effect.catchIf(isDamage, (error) => mend.pipe(Effect.mapError(() => error), Effect.zipRight(effect))),
+        Effect.mapError(advised)
+      )
 
     const load = (): Index | null => {
       const stamp = Kept.stampOf(indexFile)
@@ -220,10 +252,21 @@ export const make = (
     const listed = (session_id: string): Effect.Effect<ReadonlyArray<Snapshot>, SnapshotError> =>
       Kept.readText(made) === null
         ? Effect.succeed([])
-        : Effect.map(
-          git.ok({ args: ["for-each-ref", "--format=%(contents:subject)", Refs.folderOf(session_id)] }),
-          ({ stdout }) => Refs.snapshotsOf(new TextDecoder().decode(stdout))
+        : git.ok({ args: ["for-each-ref", "--format=%(contents:subject)", Refs.folderOf(session_id)] }).pipe(
+          Effect.map(({ stdout }) => new TextDecoder().decode(stdout)),
+          Effect.catchIf(({ reason }) => reason === "failed", () => subjects(session_id)),
+          Effect.map(Refs.snapshotsOf)
         )
+
+    /** Those of the commits that can be read, where not all of them can. */
+    const subjects = (session_id: string): Effect.Effect<string, SnapshotError> =>
+      Effect.gen(function*() {
+        const named = yield* git.ok({ args: ["for-each-ref", "--format=%(refname)", Refs.folderOf(session_id)] })
+        const { stdout } = yield* git.run({ args: ["cat-file", "--batch"], stdin: named.stdout })
+        return batchOf(stdout).flatMap((commit) =>
+          commit === null ? [] : new TextDecoder().decode(commit).split("\n\n")[1]?.split("\n")[0] ?? []
+        ).join("\n")
+      })
 
     const nextId = Effect.gen(function*() {
       const at = yield* Clock.currentTimeMillis
@@ -232,6 +275,15 @@ export const make = (
     })
 
     const taking = (input: TakeMore): Effect.Effect<Taken, SnapshotError> =>
+      Effect.suspend(() => {
+        const closed = opener(root)
+        return Effect.ensuring(takingWith(input, closed), Effect.sync(closed.close))
+      })
+
+    const takingWith = (
+      input: TakeMore,
+      closed: Opener
+    ): Effect.Effect<Taken, SnapshotError> =>
       Effect.gen(function*() {
         yield* ready
         const previous = load()
@@ -249,6 +301,7 @@ export const make = (
             extra,
             also: input.also ?? [],
             tracked,
+            open: (path, mode) => closed.open(path, mode, 0o500),
             ignored: ignores.matched,
             now: fileClock(),
             max_bytes: maxFileBytes
@@ -262,6 +315,7 @@ export const make = (
           let seen = yield* look(holds, tracked)
           if (holds && sourcesOf(seen.sources) !== previous.sources) {
             tracked = yield* ignores.tracked
+            closed.close()
             seen = yield* look(false, tracked)
           }
           return { ...seen, tracked, stamp: sourcesOf(seen.sources) }
@@ -278,7 +332,11 @@ export const make = (
               const entry = entries.get(path)
               if (entry === undefined) continue
               const old = previous?.entries.get(path)
-              const content = wholeOf(root, path, entry)
+              let content = wholeOf(root, path, entry)
+              if (
+                content === null && entry.kind === "file" && (entry.mode & 0o400) === 0 && previous !== null &&
+                !previous.left.has(path) && closed.open(path, entry.mode, 0o400)
+              ) content = wholeOf(root, path, entry)
               let oid: string | null = null
               let size = entry.size
               if (content === "large") oid = yield* writeLarge(writer, root, path)
@@ -479,7 +537,7 @@ export const make = (
 
     return {
       take: (input) =>
-        exclusive(taking(input)).pipe(
+        exclusive(mending(taking(input))).pipe(
           Effect.tap(() => input.kind === "after" ? pruneSometimes : Effect.void),
           Effect.withSpan("Snapshots.take")
         ),
@@ -490,8 +548,12 @@ export const make = (
           if (last === null) return false
           return last.entries.has(inside) || last.extra.has(inside) || !isBelow(inside, new Set(last.left.keys()))
         }),
-      list: listed,
-      plan: (input) => Effect.withSpan(exclusive(planning(input)), "Snapshots.plan"),
+      list: (session_id) =>
+        listed(session_id).pipe(
+          Effect.catchIf(isDamage, () => exclusive(mending(listed(session_id)))),
+          Effect.mapError(advised)
+        ),
+      plan: (input) => Effect.withSpan(exclusive(mending(planning(input))), "Snapshots.plan"),
       prune: exclusive(pruning)
     } satisfies SnapshotsService
   })
