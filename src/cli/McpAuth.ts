@@ -18,7 +18,7 @@ import { define } from "../mcp/Definition.ts"
 import { McpError } from "../mcp/McpError.ts"
 import { Environment, variable } from "../platform/Environment.ts"
 import { Terminal } from "../platform/Terminal.ts"
-import { credentialExit, oauthExit } from "./AuthExit.ts"
+import { credentialExit, oauthExit, untilText } from "./AuthExit.ts"
 import { eventText, pasting, resultText } from "./AuthLogin.ts"
 import { type CliExit, usage } from "./Exit.ts"
 import { entryOf } from "./McpShow.ts"
@@ -106,11 +106,11 @@ const logIn = (target: AuthTarget, values: AuthValues) =>
     const now = yield* Clock.currentTimeMillis
     const grant = headlessGrant(target)
     yield* terminal.err(
-      `${resultText({ ...credential, provider: target.server }, now)}; ${
-        grant === null
-          ? `stored in ${line(store.file, 1_000)}`
-          : `by ${grant}, so it is not stored: the program gets one whenever it needs one`
-      }\n`
+      grant === null
+        ? `${resultText({ ...credential, provider: target.server }, now)}; stored in ${line(store.file, 1_000)}\n`
+        : `${line(target.server, 100)} takes a token by ${grant}, ${
+          untilText(credential.expires_at, now)
+        }; it is not stored: the program gets one whenever it needs one\n`
     )
     return ExitCode.done
   })

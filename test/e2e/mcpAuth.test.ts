@@ -2,9 +2,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { issuer, protectedServer } from "../support/mcp/protected.ts"
+import { guarded, tokenServer } from "../support/mcp/tokens.ts"
 import { load, UserAgent } from "../support/oidc/UserAgent.ts"
 import { address, credentialsFile, home, run, start } from "./authSupport.ts"
+import { generateKeyPairSync } from "node:crypto"
 import * as fs from "node:fs"
+import * as path from "node:path"
 
 const logins = (at: Parameters<typeof credentialsFile>[0]): ReadonlyArray<string> =>
   Object.keys((JSON.parse(fs.readFileSync(credentialsFile(at), "utf8")) as { readonly mcp?: object }).mcp ?? {})
@@ -65,6 +68,39 @@ describe("hanzo-dev mcp auth", () => {
         const ended = yield* login.ended
         assert.strictEqual(ended.code, 0, ended.stderr)
         assert.strictEqual(logins(at).length, 1)
+      })),
+    60_000
+  )
+
+  it.live(
+    "1.13 a grant without a login: a token is had to see that it works, nothing is stored, and the server is ready",
+    () =>
+      Effect.scoped(Effect.gen(function*() {
+        const issuing = yield* tokenServer(() => ({
+          body: { access_token: "token-for-ci", token_type: "Bearer", expires_in: 600 }
+        }))
+        const server = yield* guarded(() => [issuing.origin], ["token-for-ci"])
+        const at = yield* home({
+          mcp_servers: {
+            ci: {
+              url: server.url,
+              oauth: { grant: "client_credentials", client_id: "ci", client_key_file: "~/ci.pem" }
+            },
+            none: { url: server.url, oauth: { grant: "jwt_bearer", assertion_env: "NOT_THERE" } }
+          }
+        })
+        const { privateKey } = generateKeyPairSync("ed25519")
+        fs.writeFileSync(path.join(at.env["HOME"] ?? "", "ci.pem"), privateKey.export({ type: "pkcs8", format: "pem" }))
+        const asked = yield* run(at, ["mcp", "auth", "ci"])
+        assert.strictEqual(asked.code, 0, asked.stderr)
+        assert.match(asked.stderr, /^ci takes a token by client_credentials, good until .*it is not stored/u)
+        assert.isFalse(fs.existsSync(credentialsFile(at)))
+        const after = yield* run(at, ["mcp", "test", "ci"])
+        assert.strictEqual(after.code, 0, after.stdout + after.stderr)
+        const none = yield* run(at, ["mcp", "auth", "none"])
+        assert.strictEqual(none.code, 2)
+        assert.include(none.stderr, "mcp_servers.none.oauth.assertion_env names the variable NOT_THERE")
+        assert.notInclude(asked.stderr + after.stdout + after.stderr, "token-for-ci")
       })),
     60_000
   )

@@ -12,6 +12,7 @@ import { claimsOf } from "../../src/credentials/SignedToken.ts"
 import type { AuthTarget } from "../../src/mcp/Auth.ts"
 import { readSigningKey } from "../../src/platform/SigningKey.ts"
 import * as HttpServers from "../support/mcp/http.ts"
+import * as Agents from "../support/mcp/agent.ts"
 import { home, processIn, targetOf } from "../support/mcp/logins.ts"
 import { issuerWith, protectedServer } from "../support/mcp/protected.ts"
 import { textOf } from "../support/mcp/servers.ts"
@@ -437,6 +438,47 @@ describe("enterprise: an identity provider in between", () => {
         assert.deepStrictEqual(issuer.requests, [])
       }
     })))
+})
+
+describe("in a run", () => {
+  it.live(
+    "a tool is called with the token, and neither that nor what it was had for reaches the model or a command",
+    () =>
+      Effect.scoped(Effect.gen(function*() {
+        const issuer = yield* tokenServer(() => ({ body: { access_token: "token-of-the-run", token_type: "Bearer" } }))
+        const server = yield* guarded(
+          () => [issuer.origin],
+          ["token-of-the-run"],
+          ({ headers }) => `you sent ${headers.authorization}`
+        )
+        const file = path.join(yield* home, "workload")
+        fs.writeFileSync(file, "opaque-workload-token")
+        const remote = (oauth: object) => ({ url: server.url, oauth: { issuer: issuer.origin, ...oauth } })
+        const events = yield* Agents.runOnce({
+          servers: {
+            one: remote({ grant: "jwt_bearer", assertion_file: file }),
+            two: remote({ grant: "client_credentials", client_id: "c", client_secret_env: "UNUSUAL" })
+          },
+          vars: { UNUSUAL: "open-sesame" },
+          turns: Agents.calls(
+            ["mcp__one__read"],
+            ["mcp__two__read"],
+            ["bash", { command: `env; cat '${file}'` }]
+          )
+        })
+        const outputs = Agents.results(events).map(({ output }) => output)
+        assert.strictEqual(outputs.length, 3)
+        assert.include(outputs[0], "you sent Bearer [redacted]")
+        assert.include(outputs[1], "you sent Bearer [redacted]")
+        assert.include(outputs[2], "PATH=")
+        const all = JSON.stringify(events)
+        for (const secret of ["token-of-the-run", "opaque-workload-token", "open-sesame"]) {
+          assert.notInclude(all, secret)
+        }
+        assert.strictEqual(issuer.requests.length, 2)
+      })),
+    30_000
+  )
 })
 
 describe("keys and tokens", () => {

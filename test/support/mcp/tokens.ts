@@ -51,8 +51,12 @@ export const tokenServer = (
     return { origin: listening.origin, requests }
   })
 
-/** Takes exactly the tokens of `good`. */
-export const guarded = (issuers: () => ReadonlyArray<string>, good: ReadonlyArray<string>) =>
+/** Takes exactly the tokens of `good`; `say` is what its tool answers. */
+export const guarded = (
+  issuers: () => ReadonlyArray<string>,
+  good: ReadonlyArray<string>,
+  say: (seen: HttpServers.Seen) => string = () => "done"
+) =>
   Effect.gen(function*() {
     const hands = legacyPlay((seen, response) =>
       json(
@@ -61,7 +65,7 @@ export const guarded = (issuers: () => ReadonlyArray<string>, good: ReadonlyArra
           seen,
           seen.message["method"] === "tools/list"
             ? { tools: [{ name: "read", inputSchema: { type: "object" } }] }
-            : { content: [{ type: "text", text: "done" }] }
+            : { content: [{ type: "text", text: say(seen) }] }
         )
       )
     )
