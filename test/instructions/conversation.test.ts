@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { check } from "../../src/cli/Check.ts"
@@ -150,6 +151,14 @@ describe("/memory", () => {
       assert.strictEqual(fs.readFileSync(path.join(made.config, "AGENTS.md"), "utf8"), "- Mine\nedited")
       assert.include(err, "there is no file 9")
       assert.include(out, "there are no skills")
+    }))
+
+  it.scoped("does not wait for a pipe in place of a file", () =>
+    Effect.gen(function*() {
+      const made = yield* world()
+      execFileSync("mkfifo", [path.join(made.root, "AGENTS.md"), path.join(made.config, "AGENTS.md")])
+      const { err } = yield* talk(made, ["/memory", "/memory add more", "/memory user more", "/memory edit"])
+      assert.lengthOf(err.match(/AGENTS\.md is no file/g) ?? [], 3)
     }))
 
   it.scoped("writes nothing by a link of the checkout but to another text of the project", () =>

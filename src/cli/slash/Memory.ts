@@ -58,7 +58,11 @@ const show = (instructions: InstructionsService, talk: Talk) =>
 const refusal = (place: MemoryFile, root: string) =>
   Effect.gen(function*() {
     const fs = yield* Effect.serviceOption(FileSystem.FileSystem)
-    if (place.origin === "user" || Option.isNone(fs)) return null
+    if (Option.isNone(fs)) return null
+    const info = yield* Effect.option(fs.value.stat(place.path))
+    // a pipe would be waited for
+    if (Option.isSome(info) && info.value.type !== "File") return `${line(place.shown, 200)} is no file`
+    if (place.origin === "user") return null
     const link = yield* Effect.option(fs.value.readLink(place.path))
     if (Option.isNone(link)) return null
     const target = yield* Effect.option(fs.value.realPath(place.path))
