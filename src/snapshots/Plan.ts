@@ -144,3 +144,19 @@ export const ignoredChanges = (
   }
   return out
 }
+
+/**
+ * Paths that rules match in one of two looks and not in the other. What is not ignored is put back whatever has changed it:
+ * from here on they are such, or have been.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const crossings = (
+  first: ReadonlyMap<string, Pick<Entry, "ignored">>,
+  second: ReadonlyMap<string, Pick<Entry, "ignored">>
+): ReadonlyArray<string> =>
+  [...second].flatMap(([path, { ignored }]) => {
+    const before = first.get(path)
+    return before === undefined || before.ignored === ignored ? [] : [path]
+  })

@@ -27,7 +27,7 @@ import type { Entry, Index } from "./Index.ts"
 import { batchOf, type KeptFile, type Listing, listing, manifests } from "./Listing.ts"
 import { isProgram, type Manifest, manifestOf, manifestRest } from "./Manifest.ts"
 import { type Opener, opener } from "./Opener.ts"
-import { ignoredChanges, isBelow, stepsTo } from "./Plan.ts"
+import { crossings, ignoredChanges, isBelow, stepsTo } from "./Plan.ts"
 import * as Prune from "./Prune.ts"
 import * as Refs from "./Refs.ts"
 import { restore } from "./Restore.ts"
@@ -392,7 +392,10 @@ export const make = (
               } else if (old.mode !== now.mode) changed++
             }
             changed += removed.length + set.length
-            const touched = yield* touchedSince(input.since, { entries, left: new Set(left.keys()) })
+            const touched = [
+              ...yield* touchedSince(input.since, { entries, left: new Set(left.keys()) }),
+              ...(previous === null || previous.sources === seen.stamp ? [] : crossings(previous.entries, entries))
+            ]
             const snapshot: Snapshot = {
               id,
               session_id: input.session_id,

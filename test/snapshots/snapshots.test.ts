@@ -311,6 +311,29 @@ describe("snapshots", () => {
       })
     ))
 
+  it.scoped("what is ignored no more, or from now on, comes back or goes as all others do", () =>
+    withPlace((at) =>
+      Effect.gen(function*() {
+        repository(at)
+        at.write("build/out", "o")
+        at.write("x.log", "x")
+        const before = picture(at.root)
+        const first = yield* take("before")
+        at.write(".gitignore", "")
+        at.write("made/new", "n")
+        const second = yield* take("after", { since: first.id })
+        // the person changes the rules between two messages
+        at.write(".gitignore", "/made/\n")
+        const third = yield* take("before")
+        at.sh("rm -r build x.log")
+        yield* take("after", { since: third.id })
+        yield* back(second.id)
+        assert.strictEqual(at.read("build/out") + at.read("x.log"), "ox")
+        yield* back(first.id)
+        assert.deepStrictEqual(picture(at.root), before)
+      })
+    ))
+
   it.scoped("another process that comes after the first takes over from its index", () =>
     Effect.gen(function*() {
       const at = yield* place
