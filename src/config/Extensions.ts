@@ -85,6 +85,10 @@ const read = (
     if (yield* leadsOut(fs, place, root, file)) {
       return { problem: "it leads out of the project by a link; put a plain file there", line: null }
     }
+    // what a command or skill says goes to the model: not a file of keys that a checkout gives another name to
+    if (place.tier === "project" && !(yield* fs.realPath(file)).endsWith(".md")) {
+      return { problem: "it is a link to a file that is no .md file; put a plain file there", line: null }
+    }
     if (info.size > BigInt(maxExtensionBytes)) {
       return { problem: `it has ${info.size} bytes, the limit is ${maxExtensionBytes}`, line: null }
     }

@@ -249,6 +249,28 @@ describe("skills", () => {
         }))
     }))
 
+  it.scoped("a command or skill is no other file under its name", () =>
+    Effect.gen(function*() {
+      const made = yield* world({
+        "project/.env": "SECRET=1",
+        "project/.git/config": "[x]\n\ty = SECRET",
+        "project/keys.txt": command("description: keys", "SECRET"),
+        "project/docs/review.md": "REVIEW"
+      })
+      for (const [name, target] of [["a", ".env"], ["b", ".git/config"], ["ok", "docs/review.md"]] as const) {
+        made.link(`project/.hanzo/commands/${name}.md`, path.join(made.root, target))
+      }
+      made.link("project/.hanzo/skills/s/SKILL.md", path.join(made.root, "keys.txt"))
+      yield* within(made, ({ commands, skill, skills }) =>
+        Effect.gen(function*() {
+          const found = yield* commands
+          assert.deepStrictEqual(found.all.map(({ name }) => name), ["ok"])
+          assert.lengthOf(found.problems.filter((each) => each.includes("no .md file")), 2)
+          assert.lengthOf((yield* skills).problems, 1)
+          assert.isNull(yield* skill("s"))
+        }))
+    }))
+
   it.scoped("a file that a rule denies `read` of is not shown", () =>
     Effect.gen(function*() {
       const made = yield* world({
