@@ -43,7 +43,8 @@ const descriptions: Readonly<Record<string, string>> = {
   checkpoints: "Keep the files as they were before each message changes them, for /rewind and /undo. null = in the " +
     "conversation, and not in `run`. Counts in the user's settings only.",
   checkpoint_days: "Days for which checkpoints are kept; 0 = for ever. Counts in the user's settings only.",
-  checkpoint_max_mb: "Room for the checkpoints of one workspace, in MB; the oldest go first; 0 = no limit. Counts in the " +
+  checkpoint_max_mb:
+    "Room for the checkpoints of one workspace, in MB; the oldest go first; 0 = no limit. Counts in the " +
     "user's settings only.",
   audit_required: "Deny tools while the audit cannot be written. Counts in the user's settings only."
 }
