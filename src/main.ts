@@ -51,8 +51,8 @@ const main = async (): Promise<void> => {
       return answer(process.stderr, [`hanzo-dev: ${first}`, ...rest.map((line) => `  ${line}`), ""].join("\n"), 2)
     }
     case "command": {
-      const { homeFault } = await import("./platform/Home.ts")
-      const fault = homeFault(process.env)
+      const { directoryFault, homeFault } = await import("./platform/Home.ts")
+      const fault = homeFault(process.env) ?? directoryFault(() => process.cwd())
       if (fault !== null) return answer(process.stderr, `hanzo-dev: ${fault}\n`, 2)
       const { run } = await commands()
       return run(checked.command, checked.argv)

@@ -30,3 +30,13 @@ export const homeOf = (home: string | undefined): string | null =>
 export const homeFault = (vars: Readonly<Record<string, string | undefined>>): string | null =>
   relativePlace((name) => vars[name] || undefined) ??
     (homeOf(vars["HOME"]) === null ? "there is no home directory: set HOME to an absolute path" : null)
+
+/** Why there is no current directory, for the user; null = there is one. @since 0.1.0 @category combinators */
+export const directoryFault = (cwd: () => string): string | null => {
+  try {
+    cwd()
+    return null
+  } catch {
+    return "the current directory is gone, or may not be looked at: go to another one (cd)"
+  }
+}

@@ -193,7 +193,8 @@ export const make = (
     const isDamage = (error: SnapshotError): boolean => error.reason === "failed" && !mended
 
     const advised = (error: SnapshotError): SnapshotError =>
-      error.reason !== "failed" || !error.message.startsWith("git ") || error.message.includes("No space left")
+      error.reason !== "failed" || !error.message.startsWith("git ") ||
+        /no space left|out of disk/iu.test(error.message)
         ? error
         : new SnapshotError({
           reason: "failed",

@@ -7,7 +7,7 @@ import { userInfo } from "node:os"
 import { Dirs, fromEnvironment } from "../../src/platform/Dirs.ts"
 import { Environment, variable } from "../../src/platform/Environment.ts"
 import * as Log from "../../src/platform/Log.ts"
-import { homeFault, homeOf } from "../../src/platform/Home.ts"
+import { directoryFault, homeFault, homeOf } from "../../src/platform/Home.ts"
 import { exitCodeOf, type SignalName, Signals } from "../../src/platform/Signals.ts"
 
 const of = (vars: Record<string, string>) => fromEnvironment({ vars: new Map(Object.entries(vars)), home: "/home/me" })
@@ -45,6 +45,14 @@ describe("4.1, D12 the program's own directories", () => {
         process.env["HOME"] = before
       }
     }
+  })
+
+  it("a current directory that is gone is told with what to do", () => {
+    assert.isNull(directoryFault(() => "/work"))
+    const gone = directoryFault(() => {
+      throw new Error("ENOENT: uv_cwd")
+    })
+    assert.include(gone ?? "", "go to another one")
   })
 
   it.effect("the layers agree", () =>
