@@ -269,10 +269,11 @@ export const make = (sql: SqlClient, identity: ProcessIdentityService) =>
               readonly session_id: string
               readonly model: string
               readonly workspace: string | null
+              readonly source: string
             }
           >(
             sql,
-            `SELECT a.run_id, a.status, a.turn, r.session_id, r.model, s.workspace FROM attempts a
+            `SELECT a.run_id, a.status, a.turn, r.session_id, r.model, s.workspace, s.source FROM attempts a
               JOIN runs r ON r.id = a.run_id JOIN sessions s ON s.id = r.session_id WHERE a.id = ?`,
             [attempt_id]
           )
@@ -338,6 +339,19 @@ export const make = (sql: SqlClient, identity: ProcessIdentityService) =>
             }, last_active = MAX(last_active, ?) WHERE id = ?`,
             [...booked, now, attempt.session_id]
           )
+          // What subagents use is what the sessions that they work for use.
+          if (attempt.source === "subagent") {
+            yield* query(
+              sql,
+              `UPDATE sessions SET ${tokens}, ${pricey("estimated_cost_usd")} WHERE id IN (
+                WITH RECURSIVE above(id) AS (
+                  SELECT parent_session_id FROM sessions WHERE id = ?
+                  UNION
+                  SELECT s.parent_session_id FROM sessions s JOIN above ON s.id = above.id WHERE s.source = 'subagent'
+                ) SELECT id FROM above WHERE id IS NOT NULL)`,
+              [...booked, attempt.session_id]
+            )
+          }
           return attempt.session_id
         }),
 

@@ -41,6 +41,7 @@ export interface SessionSummary {
   readonly end_reason: string | null
   readonly message_count: number
   readonly tool_call_count: number
+  /** With that of its subagents, as `cost_usd`. */
   readonly usage: Usage
   readonly cost_usd: number | null
   readonly is_archived: boolean
