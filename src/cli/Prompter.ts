@@ -75,9 +75,7 @@ export const questionText = (
     "",
     `${style.yellow("?")} ${context.agent === undefined ? "" : `the agent ${style.bold(line(context.agent, 100))}: `}${
       style.bold(line(tool_name, 100))
-    } asks for permission${
-      context.rule === undefined ? "" : ` (rule ${line(context.rule, 100)})`
-    }`,
+    } asks for permission${context.rule === undefined ? "" : ` (rule ${line(context.rule, 100)})`}`,
     ...(subject === "" ? [] : [indent(subject)]),
     ...details,
     ...(context.session_covers === undefined
