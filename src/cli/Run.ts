@@ -59,7 +59,9 @@ export const sessionOf = (
     const store = yield* SessionStore
     if (values.resume === true) {
       const { pick } = yield* Effect.promise(() => import("./Pick.ts"))
-      return yield* pick()
+      const chosen = yield* pick()
+      // who leaves the list asked for no new session
+      return chosen ?? (yield* new CliExit({ exit_code: ExitCode.interrupted, lines: ["no session was chosen"] }))
     }
     if (wanted !== undefined) {
       const session = yield* Effect.mapError(store.find(wanted), found)

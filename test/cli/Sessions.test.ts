@@ -396,6 +396,12 @@ describe("in a conversation", () => {
       assert.match(stderr(on), /\/fork takes nothing, or the id[^]*has no message 77/)
     }))
 
+  it.scoped("who leaves the list of --resume gets no new session", () =>
+    Effect.gen(function*() {
+      const on = yield* converse(["never said"], ["--resume"], ["ctrl-c"])
+      assert.deepStrictEqual(on.inputs, [])
+    }))
+
   it.scoped("--takeover and /takeover count for one message", () =>
     Effect.gen(function*() {
       const on = yield* converse(["one", "two", "/takeover", "three", "four"], ["--continue", "--takeover"])
