@@ -21,7 +21,7 @@ const step = <A, E, R>(pull: Pull<A, E, R>): Effect.Effect<Chunk.Chunk<A> | null
   })
 
 /** How the streams of this module are opened, for whoever reads one to its end: no channel has to run for that. */
-const opens = new WeakMap<object, Effect.Effect<Pull<unknown, unknown>, unknown, Scope.Scope>>()
+const opens = new WeakMap<object, object>()
 
 /**
  * The stream of a pull. Every run opens it anew, in a scope that ends with that run, however it ends.
@@ -54,7 +54,7 @@ export const fromPull = <A, E, R>(
       )
     ) as Stream.Stream<A, E, Exclude<R, Scope.Scope>>
   })
-  opens.set(stream, open as Effect.Effect<Pull<unknown, unknown>, unknown, Scope.Scope>)
+  opens.set(stream, open)
   return stream
 }
 
