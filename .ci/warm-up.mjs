@@ -44,7 +44,15 @@ export const warmUp = async (program) => {
   )
   const run = () =>
     new Promise((resolve) => {
-      const child = spawn(process.execPath, [program, "run", "--allow", "bash", "--output-format", "stream-json", "warm up"], {
+      const child = spawn(process.execPath, [
+        program,
+        "run",
+        "--allow",
+        "bash",
+        "--output-format",
+        "stream-json",
+        "warm up"
+      ], {
         cwd: dir("project"),
         stdio: ["ignore", "pipe", "ignore"],
         env: {

@@ -19,14 +19,15 @@ import { type FileVersion, type Outcome, type Plan, planPatch } from "./patch/Pl
 import { Paths, type ResolvedPath } from "./Paths.ts"
 import { ToolFailure } from "./Tool.ts"
 
-const Input = () => Schema.Struct({
-  patch: Schema.String.annotations({
-    description:
-      "*** Begin Patch, then for each file *** Add File: PATH (lines with +), *** Delete File: PATH, or *** Update File: " +
-      "PATH with optional *** Move to: PATH and hunks (@@ ANCHOR, then lines that begin with a blank, - or +), then " +
-      "*** End Patch; or a unified diff as of git diff."
+const Input = () =>
+  Schema.Struct({
+    patch: Schema.String.annotations({
+      description:
+        "*** Begin Patch, then for each file *** Add File: PATH (lines with +), *** Delete File: PATH, or *** Update File: " +
+        "PATH with optional *** Move to: PATH and hunks (@@ ANCHOR, then lines that begin with a blank, - or +), then " +
+        "*** End Patch; or a unified diff as of git diff."
+    })
   })
-})
 
 /** Diff lines of one answer. */
 const max_diff_lines = 200

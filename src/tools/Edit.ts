@@ -16,16 +16,17 @@ import { FileState } from "./FileState.ts"
 import { Paths } from "./Paths.ts"
 import { ToolFailure } from "./Tool.ts"
 
-const Input = () => Schema.Struct({
-  path: Schema.String.annotations({ description: "File to change." }),
-  old_string: Schema.String.annotations({
-    description: "The text to replace, exactly as it is in the file (without the line numbers of read)."
-  }),
-  new_string: Schema.String.annotations({ description: "What to put in its place." }),
-  replace_all: Schema.optional(
-    Schema.Boolean.annotations({ description: "Replace every occurrence. Default false: old_string must be unique." })
-  )
-})
+const Input = () =>
+  Schema.Struct({
+    path: Schema.String.annotations({ description: "File to change." }),
+    old_string: Schema.String.annotations({
+      description: "The text to replace, exactly as it is in the file (without the line numbers of read)."
+    }),
+    new_string: Schema.String.annotations({ description: "What to put in its place." }),
+    replace_all: Schema.optional(
+      Schema.Boolean.annotations({ description: "Replace every occurrence. Default false: old_string must be unique." })
+    )
+  })
 
 /** @since 0.1.0 @category constructors */
 export const makeEditTool = Effect.gen(function*() {

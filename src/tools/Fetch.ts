@@ -89,9 +89,10 @@ const headers = {
   accept: "text/markdown, text/html;q=0.9, application/json;q=0.9, text/plain;q=0.9, */*;q=0.1"
 }
 
-const input = () => Schema.Struct({
-  url: Schema.NonEmptyString.annotations({ description: "An http or https address." })
-})
+const input = () =>
+  Schema.Struct({
+    url: Schema.NonEmptyString.annotations({ description: "An http or https address." })
+  })
 
 /** @since 0.1.0 @category constructors */
 export const makeFetchTool = Effect.gen(function*() {

@@ -35,15 +35,16 @@ export const splitGlob = (pattern: string): { readonly base: string; readonly re
   return { base: leads ? (absolute && base === "" ? "/" : base) : "", rest: rest.join("/") }
 }
 
-const Input = () => Schema.Struct({
-  pattern: Schema.String.annotations({
-    description:
-      "Glob below the directory: ** crosses directories, * and ? do not, {a,b} is either. Example: src/**/*.ts"
-  }),
-  path: Schema.optional(
-    Schema.String.annotations({ description: "Directory to search. Default: the working directory." })
-  )
-})
+const Input = () =>
+  Schema.Struct({
+    pattern: Schema.String.annotations({
+      description:
+        "Glob below the directory: ** crosses directories, * and ? do not, {a,b} is either. Example: src/**/*.ts"
+    }),
+    path: Schema.optional(
+      Schema.String.annotations({ description: "Directory to search. Default: the working directory." })
+    )
+  })
 
 /** @since 0.1.0 @category constructors */
 export const makeGlobTool = Effect.gen(function*() {

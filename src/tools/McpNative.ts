@@ -15,11 +15,12 @@ export const nativeTools = (bridge: Effect.Effect<Bridge>): ReadonlyArray<Native
     name: "mcp_search",
     description:
       "Finds tools of MCP servers by what they do; there are too many to list. Those that are found can be called from then on.",
-    input: () => Schema.Struct({
-      query: Schema.NonEmptyString.annotations({
-        description: "Words for what the tool should do, or a part of its name."
-      })
-    }),
+    input: () =>
+      Schema.Struct({
+        query: Schema.NonEmptyString.annotations({
+          description: "Words for what the tool should do, or a part of its name."
+        })
+      }),
     kind: "read",
     read_only: true,
     prepare: ({ query }) =>
@@ -32,9 +33,10 @@ export const nativeTools = (bridge: Effect.Effect<Bridge>): ReadonlyArray<Native
   defineTool({
     name: "mcp_resources",
     description: "Lists the resources of MCP servers: what can be read with mcp_read.",
-    input: () => Schema.Struct({
-      server: Schema.optional(Schema.String.annotations({ description: "Only of this server." }))
-    }),
+    input: () =>
+      Schema.Struct({
+        server: Schema.optional(Schema.String.annotations({ description: "Only of this server." }))
+      }),
     kind: "read",
     read_only: true,
     prepare: ({ server }) =>
@@ -47,11 +49,12 @@ export const nativeTools = (bridge: Effect.Effect<Bridge>): ReadonlyArray<Native
   defineTool({
     name: "mcp_read",
     description: "Reads a resource of an MCP server.",
-    input: () => Schema.Struct({
-      uri: Schema.NonEmptyString.annotations({
-        description: "As mcp_resources lists it: SERVER:URI, or the URI alone."
-      })
-    }),
+    input: () =>
+      Schema.Struct({
+        uri: Schema.NonEmptyString.annotations({
+          description: "As mcp_resources lists it: SERVER:URI, or the URI alone."
+        })
+      }),
     kind: "read",
     read_only: true,
     prepare: ({ uri }) =>

@@ -75,15 +75,16 @@ const remarks = (file: TextFile): string => {
   return said.length === 0 ? "" : `[${said.join(", ")}]`
 }
 
-const Input = () => Schema.Struct({
-  path: Schema.String.annotations({ description: "File to read; relative to the working directory, absolute or ~." }),
-  offset: Schema.optional(
-    Schema.Int.pipe(Schema.nonNegative()).annotations({ description: "First line, counting from 1. Default 1." })
-  ),
-  limit: Schema.optional(
-    Schema.Int.pipe(Schema.positive()).annotations({ description: `Number of lines. Default ${defaultLimit}.` })
-  )
-})
+const Input = () =>
+  Schema.Struct({
+    path: Schema.String.annotations({ description: "File to read; relative to the working directory, absolute or ~." }),
+    offset: Schema.optional(
+      Schema.Int.pipe(Schema.nonNegative()).annotations({ description: "First line, counting from 1. Default 1." })
+    ),
+    limit: Schema.optional(
+      Schema.Int.pipe(Schema.positive()).annotations({ description: `Number of lines. Default ${defaultLimit}.` })
+    )
+  })
 
 /** @since 0.1.0 @category constructors */
 export const makeReadTool = Effect.gen(function*() {

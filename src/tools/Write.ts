@@ -13,10 +13,11 @@ import { FileState } from "./FileState.ts"
 import { Paths } from "./Paths.ts"
 import { ToolFailure } from "./Tool.ts"
 
-const Input = () => Schema.Struct({
-  path: Schema.String.annotations({ description: "File to write; missing directories are made." }),
-  content: Schema.String.annotations({ description: "The whole content of the file, exactly as it is to be." })
-})
+const Input = () =>
+  Schema.Struct({
+    path: Schema.String.annotations({ description: "File to write; missing directories are made." }),
+    content: Schema.String.annotations({ description: "The whole content of the file, exactly as it is to be." })
+  })
 
 const count = (n: number): string => n === 1 ? "1 line" : `${n} lines`
 
