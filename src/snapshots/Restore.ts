@@ -189,8 +189,8 @@ export const restore = (
       if (lookAt(root, path)?.kind !== "directory") continue
       attempt(path, () => {
         if (Writer.removeDirectory(root, path)) return
-        if (needed.has(path)) failed.set(path, "a folder stands there that is not empty")
-        else if (lookAt(root, `${path}/.git`) !== null) failed.set(path, "the repository in it was left as it is")
+        if (lookAt(root, `${path}/.git`) !== null) failed.set(path, "the repository in it was left as it is")
+        else if (needed.has(path)) failed.set(path, "a folder stands there that is not empty")
       })
     }
     for (const path of steps.make_directories) {
