@@ -17,6 +17,7 @@ import type { McpServerConfig } from "../config/Schema.ts"
 import * as Tiers from "../config/Tiers.ts"
 import { ExitCode } from "../domain/Failure.ts"
 import { Workspace } from "../domain/Workspace.ts"
+import { addressProblem } from "../mcp/HttpWire.ts"
 import { read as readImport } from "../mcp/Import.ts"
 import { canonicalName, isAmbiguousServer } from "../mcp/Names.ts"
 import { Environment } from "../platform/Environment.ts"
@@ -80,6 +81,28 @@ const pair = (
 const pairs = (given: ReadonlyArray<string>, mark: "=" | ":", option: string) =>
   Effect.map(Effect.forEach(given, (each) => pair(each, mark, option)), (all) => Object.fromEntries(all))
 
+/** With a variable in it, it is known only when the server starts. */
+const isOpen = (text: string): boolean => text.includes("${")
+
+const checkUrl = (url: string): Effect.Effect<void, CliExit> => {
+  const problem = isOpen(url) ? null : addressProblem(url)
+  return problem === null
+    ? Effect.void
+    : Effect.fail(
+      /password/.test(problem)
+        ? usage("--url: the address holds a user or password; use --header 'Authorization: ...'")
+        : usage(`--url: ${line(url, 80)} is no http or https address`)
+    )
+}
+
+/** A value may be a secret: it is not shown. */
+const checkHeader = ([name, value]: readonly [string, string]): Effect.Effect<void, CliExit> =>
+  !/^[!#$%&'*+.^_`|~\w-]+$/.test(name)
+    ? Effect.fail(usage(`--header ${line(name, 40)}: a header's name has letters, digits and - only`))
+    : isOpen(value) || /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
+    ? Effect.void
+    : Effect.fail(usage(`--header ${line(name, 40)}: its value holds a character that HTTP does not allow`))
+
 type AddValues = Spec.Values<typeof Spec.mcpAdd>
 
 /** The definition that the command line describes. @since 0.1.0 @category decoding */
@@ -92,7 +115,9 @@ export const definitionOf = (values: AddValues): Effect.Effect<McpServerConfig, 
     }
     if (url !== undefined) {
       if (type === "stdio") return yield* usage("an address is not spoken to by stdio")
+      yield* checkUrl(url)
       const headers = yield* pairs(values.header, ":", "header")
+      yield* Effect.forEach(Object.entries(headers), checkHeader, { discard: true })
       return {
         ...(type === undefined ? {} : { type }),
         url,

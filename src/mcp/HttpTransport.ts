@@ -33,7 +33,7 @@ import {
   stateHeaders,
   type WireState
 } from "./HttpWire.ts"
-import type { McpError } from "./McpError.ts"
+import { McpError } from "./McpError.ts"
 import * as ParamHeaders from "./ParamHeaders.ts"
 import { SseMcpTransport } from "./SseTransport.ts"
 import type { EraMemory, McpEra, McpTransport, OpenTransport, SendContext } from "./Transport.ts"
@@ -312,7 +312,15 @@ const open = (exchanges: Exchanges.Exchanges): Effect.Effect<OpenTransport, McpE
         }
         yield* response.release
         if (method === "notifications/initialized" && context?.era === "legacy") yield* startListening
-      }))
+      })).pipe(Effect.mapError((error) =>
+        "method" in message && message.method === "tools/call" && error.reason === "network" && error.sent !== false
+          ? new McpError({
+            reason: error.reason,
+            server: error.server,
+            message: `${error.message}; the call may have run, and is not sent again`
+          })
+          : error
+      ))
 
     yield* Effect.addFinalizer(() =>
       Effect.suspend(() =>

@@ -175,6 +175,8 @@ const places = (document: unknown, root: string): ReadonlyArray<Fields> =>
 /** A line that only TOML has: the name of a table, or a key with its value. */
 const tomlLine = /^[ \t]*(?:\[\[?[\w."' -]+\]\]?[ \t]*$|[\w."'-]+[ \t]*=)/m
 
+const lineAt = (source: string, offset: number): number => source.slice(0, offset).split("\n").length
+
 const documentOf = (source: string): { readonly document: unknown } | { readonly problem: string } => {
   const { problem, root } = Document.parse(source)
   if (root !== null) return { document: Document.toValue(root) }
@@ -182,8 +184,8 @@ const documentOf = (source: string): { readonly document: unknown } | { readonly
   if ("ok" in toml && Object.keys(toml.ok).length > 0) return { document: toml.ok }
   return {
     problem: "problem" in toml && tomlLine.test(source) && !/^\s*[{[]\s*(?:$|["}\]/])/.test(source)
-      ? `this is no TOML: line ${source.slice(0, toml.offset).split("\n").length}: ${toml.problem}`
-      : `this is no JSON${problem === null ? "" : `: ${problem.message}`}`
+      ? `this is no TOML: line ${lineAt(source, toml.offset)}: ${toml.problem}`
+      : `this is no JSON${problem === null ? "" : `: line ${lineAt(source, problem.offset)}: ${problem.message}`}`
   }
 }
 
@@ -202,7 +204,10 @@ export const read = (source: string, root: string): Imported | { readonly proble
   const left_out: Array<string> = []
   for (const place of places(document, root)) {
     for (const [name, given] of Object.entries(place)) {
-      if (!isFields(given)) continue
+      if (!isFields(given)) {
+        if (place !== member(document, "mcp")) left_out.push(`${name}: it is no definition`)
+        continue
+      }
       if (place === member(document, "mcp") && name === "servers" && !("command" in given) && !("url" in given)) {
         continue
       }

@@ -106,6 +106,10 @@ describe("servers from other clients' files", () => {
     assert.include(JSON.stringify(servers("{\n\"a\" = 1}")), "this is no JSON")
     assert.property(servers("{}"), "problem")
     assert.property(servers("{"), "problem")
+    assert.match(JSON.stringify(servers("{\n\"mcpServers\": {\n\"a\": {\"command\": x}\n}}")), /no JSON: line 3: /)
+    assert.deepInclude(servers({ mcpServers: { a: { command: "x" }, b: 5, c: null } }), {
+      left_out: ["b: it is no definition", "c: it is no definition"]
+    })
   })
 
   it.prop("whatever the file is, nothing that is taken over is refused by the settings", [

@@ -459,6 +459,43 @@ describe("history (section 4)", () => {
     }
   })
 
+  it("images and documents that a provider would refuse become a note, and are mended where they can be", () => {
+    const png = "iVBORw0KGgoAAAANSUhEUg=="
+    const bad: ReadonlyArray<readonly [Part, RegExp]> = [
+      [{ type: "image", media_type: "image/png", data: "!!!" }, /image left out: its data is no base64/],
+      [{ type: "image", media_type: "image/png", data: "" }, /image left out: its data is no base64/],
+      [{ type: "image", media_type: "image/png", data: "iVBOR" }, /image left out: its data is no base64/],
+      [{ type: "image", media_type: "image/svg+xml", data: btoa("<svg/>") }, /image left out: it is no PNG/],
+      [{ type: "image", media_type: "image/png", data: btoa("<html>") }, /image left out: it is no PNG/],
+      [{ type: "image", media_type: "image/png", data: png.slice(0, -2).padEnd(5 * 1024 * 1024 + 4, "A") }, /5 MiB/],
+      [
+        { type: "file", media_type: "application/pdf", data: "@@", filename: "b.pdf" },
+        /file left out: its data is no base64/
+      ]
+    ]
+    for (const name of all) {
+      for (const [part, note] of bad) {
+        const encoded = encode(name, { messages: [user([text("a"), part]), assistant(text("b")), user("c")] })
+        assert.match(JSON.stringify(encoded.body), note)
+        assert.strictEqual(encoded.dropped.length, 1, name)
+      }
+      const mended: ReadonlyArray<readonly [string, string, string]> = [
+        ["image/png", `${png.slice(0, 8)}\n${png.slice(8)}`, "image/png"],
+        ["image/png", png.replace("==", ""), "image/png"],
+        ["image/jpg", "/9j/4AAQ", "image/jpeg"],
+        ["image/png", "R0lGODlh", "image/gif"],
+        ["application/octet-stream", btoa("RIFF1234WEBPVP8 "), "image/webp"]
+      ]
+      for (const [media_type, data, really] of mended) {
+        const encoded = encode(name, { messages: [user([{ type: "image", media_type, data }])] })
+        assert.include(JSON.stringify(encoded.body), really)
+        assert.notInclude(JSON.stringify(encoded.body), "left out")
+        assert.notInclude(JSON.stringify(encoded.body), "\\n")
+        assert.deepStrictEqual(encoded.dropped, [])
+      }
+    }
+  })
+
   it("images by address", () => {
     const messages = [user([{ type: "image", media_type: "image/png", url: "https://a.example/x.png" }])]
     assert.include(

@@ -622,7 +622,10 @@ describe("errors of the SDKs and ours", () => {
 
 const history: ReadonlyArray<Message> = [
   { role: "system", content: "S" },
-  { role: "user", content: [{ type: "text", text: "q" }, { type: "image", media_type: "image/png", data: "AA==" }] },
+  {
+    role: "user",
+    content: [{ type: "text", text: "q" }, { type: "image", media_type: "image/png", data: "iVBORw0=" }]
+  },
   {
     role: "assistant",
     content: [
@@ -670,7 +673,7 @@ describe("requests are values of the SDKs' request types", () => {
           role: "user",
           content: [{ type: "text", text: "q" }, {
             type: "image",
-            source: { type: "base64", media_type: "image/png", data: "AA==" },
+            source: { type: "base64", media_type: "image/png", data: "iVBORw0=" },
             cache_control
           }]
         },
@@ -724,7 +727,7 @@ describe("requests are values of the SDKs' request types", () => {
           role: "user",
           content: [{ type: "text", text: "q" }, {
             type: "image_url",
-            image_url: { url: "data:image/png;base64,AA==" }
+            image_url: { url: "data:image/png;base64,iVBORw0=" }
           }]
         },
         said,
@@ -769,7 +772,7 @@ describe("requests are values of the SDKs' request types", () => {
           role: "user",
           content: [{ type: "input_text", text: "q" }, {
             type: "input_image",
-            image_url: "data:image/png;base64,AA==",
+            image_url: "data:image/png;base64,iVBORw0=",
             detail: "auto"
           }]
         },
