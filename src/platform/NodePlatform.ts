@@ -9,7 +9,8 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Layer from "effect/Layer"
-import { writeSync } from "node:fs"
+import { closeSync, fstatSync, writeSync } from "node:fs"
+import { isatty } from "node:tty"
 import { neutralise } from "../codec/TerminalText.ts"
 import { bounded } from "./Directories.ts"
 import { direct } from "./DirectFiles.ts"
@@ -48,6 +49,20 @@ const complain = (text: string): void => {
 }
 
 /**
+ * At its end Node puts back the modes of the terminals that it began with, and aborts where one has gone meanwhile. What
+ * is closed it leaves alone.
+ */
+const closeLostTerminals = (): void => {
+  for (const fd of [0, 1, 2]) {
+    try {
+      if (fstatSync(fd).isCharacterDevice() && !isatty(fd)) closeSync(fd)
+    } catch {
+      // it is closed
+    }
+  }
+}
+
+/**
  * Runs a program to its exit code and ends the process with it. A signal that the program does not take itself
  * interrupts it: its scopes close, then the process ends with 130 or 143. A defect is printed to stderr, exit code 1.
  *
@@ -55,6 +70,7 @@ const complain = (text: string): void => {
  * @category constructors
  */
 export const runMain = (program: Effect.Effect<number, never, NodePlatform>): void => {
+  process.once("exit", closeLostTerminals)
   let redact = (text: string): string => text
   const interruptible = Effect.gen(function*() {
     const signals = yield* Signals

@@ -227,6 +227,9 @@ const completerOf = (
 /** Longer than what was typed before takes to arrive, shorter than a person takes to read and answer. */
 const freshMs = 80
 
+/** Milliseconds for the signal of a terminal that has gone. */
+const lostMs = 500
+
 const askWith = (
   readline: typeof Readline,
   prompt: string,
@@ -250,6 +253,7 @@ const askWith = (
     let timer: NodeJS.Timeout | undefined
     let answered = false
     let typedBefore = true
+    let lost = false
 
     const onKey = (
       _text: unknown,
@@ -300,7 +304,15 @@ const askWith = (
       if (!pasting) timer = setTimeout(finish, burstMs)
     })
     editor.on("SIGINT", () => answer({ type: "interrupt" }))
-    editor.on("close", () => answer(lines.length > 0 ? { type: "line", text: lines.join("\n") } : { type: "end" }))
+    // the terminal has gone: SIGHUP says so, too, and is what ends the program; without a listener this would
+    editor.on("error", () => {
+      lost = true
+    })
+    editor.on("close", () => {
+      const last: Line = lines.length > 0 ? { type: "line", text: lines.join("\n") } : { type: "end" }
+      if (!lost) return answer(last)
+      setTimeout(() => answer(last), lostMs)
+    })
     stdin.on("keypress", onKey)
     // what was typed before is read in the first turn of the loop after the terminal has changed its mode
     const early = setTimeout(() =>

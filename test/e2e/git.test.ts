@@ -9,6 +9,7 @@ import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "vitest"
 import { type Place, place } from "../git/support.ts"
+import { alive } from "../support/processes.ts"
 import { eventually, type Finished, type Home, makeHome, orphans, program, run, start } from "./support.ts"
 
 interface Here extends Place {
@@ -331,6 +332,44 @@ describe("the conversation", () => {
         assert.strictEqual(await done, 0)
       } finally {
         child.kill("SIGKILL")
+      }
+    })
+  })
+
+  it("a terminal that goes away ends the program in order, also in the middle of a command", async () => {
+    await withPlace({ remote: true }, async (here) => {
+      here.git("checkout", "-qb", "f")
+      here.git("remote", "set-url", "origin", "git@example.invalid:o/r.git")
+      here.git("config", "core.sshCommand", `: > '${here.root}/asked'; sleep 60 #`)
+      here.write("a.txt", "two\n")
+      const before = here.index()
+      for (const typed of ["", "/commit-push-pr fix: a"]) {
+        const group = path.join(here.root, "group")
+        const errors = path.join(here.root, "errors")
+        const quoted = [process.execPath, program, "--scenario", here.scenario([{ text: "x" }])].map((arg) =>
+          `'${arg}'`
+        )
+        const command = `echo $$ > '${group}'; exec ${quoted.join(" ")} 2> '${errors}'`
+        const child = spawn(script, ["-qefc", command, "/dev/null"], {
+          cwd: here.repo,
+          env: { ...here.home.env, TERM: "dumb", SHELL: "/bin/sh" },
+          stdio: ["pipe", "pipe", "inherit"]
+        })
+        let shown = ""
+        child.stdout.setEncoding("utf8").on("data", (text: string) => {
+          shown += text
+        })
+        await eventually("the prompt", () => shown.includes("> "), 20_000)
+        if (typed !== "") {
+          child.stdin.write(`${typed}\r`)
+          await eventually("ssh", () => fs.existsSync(path.join(here.root, "asked")), 20_000)
+        }
+        child.kill("SIGKILL")
+        const leader = Number(fs.readFileSync(group, "utf8"))
+        await eventually("the end", () => alive(leader).length === 0, 20_000)
+        // Node itself aborts when it puts back the mode of a terminal that has gone
+        assert.notMatch(fs.readFileSync(errors, "utf8"), /Assertion|node:|^ {4}at /mu)
+        assert.strictEqual(here.index(), before)
       }
     })
   })
