@@ -37,6 +37,9 @@ const targetOf = (name: string, settled: typeof anyConfig | typeof soundConfig) 
     const entry = yield* entryOf(config, name)
     const shown = line(entry.name, 100)
     const settings = config.config.mcp_servers[entry.name]
+    if (entry.status === "untrusted") {
+      return yield* usage(`the MCP server ${shown} is untrusted`, ...(entry.reason === null ? [] : [entry.reason]))
+    }
     if (settings?.url === undefined) {
       return yield* usage(
         settings?.command === undefined

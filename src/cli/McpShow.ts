@@ -11,6 +11,7 @@ import * as Sha256 from "../codec/Sha256.ts"
 import { line, neutralise } from "../codec/TerminalText.ts"
 import { Config, type ConfigService } from "../config/Config.ts"
 import { definitionText } from "../config/Definitions.ts"
+import { isSecretName } from "../config/Secrets.ts"
 import { ExitCode } from "../domain/Failure.ts"
 import { untrustedReason } from "../mcp/Definition.ts"
 import * as ServerLog from "../mcp/ServerLog.ts"
@@ -78,15 +79,30 @@ export const entriesOf = (config: ConfigService): ReadonlyArray<ServerEntry> => 
   return [...counted.filter(({ name }) => !seen.has(name)), ...waiting].toSorted((a, b) => a.name < b.name ? -1 : 1)
 }
 
+const isReference = (word: string): boolean => /^\$\{[^}]*\}$/.test(word)
+
+/** Arguments without the values of options whose names say that they are secrets: `--token x`, `--token=x`. */
+const shownArgs = (args: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
+  args.map((word, n) => {
+    if (typeof word !== "string") return word
+    const before = args[n - 1]
+    if (typeof before === "string" && /^--?[^=]+$/.test(before) && isSecretName(before) && !word.startsWith("-")) {
+      return isReference(word) ? word : "***"
+    }
+    const [, option = "", given = ""] = /^(-*[^=]+)=([^]+)$/.exec(word) ?? []
+    return isSecretName(option) && !isReference(given) ? `${option}=***` : word
+  })
+
 /** Values of variables are not for a screen, whatever their names. */
-const shown = (value: object): object => {
+const shown = (given: object): object => {
+  const value = "args" in given && Array.isArray(given.args) ? { ...given, args: shownArgs(given.args) } : given
   if (!("env" in value) || typeof value.env !== "object" || value.env === null) return value
   return {
     ...value,
     env: Object.fromEntries(
       Object.entries(value.env).map((
         [name, each]
-      ) => [name, typeof each === "string" && /^\$\{[^}]*\}$/.test(each) ? each : "***"])
+      ) => [name, typeof each === "string" && isReference(each) ? each : "***"])
     )
   }
 }

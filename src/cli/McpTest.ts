@@ -108,7 +108,8 @@ export const execute = (values: Spec.Values<typeof Spec.mcpTest>) =>
     else if (document.error !== null) {
       yield* print(
         `${line(name, 100)}: ${style.red(line(document.phase, 40))}\n  ${line(document.error.message, 2_000)}\n` +
-          `  hanzo-dev mcp logs ${line(name, 100)} shows what it wrote\n`
+          (entry.file === null ? "" : `  it is defined in ${line(entry.file, 500)}:${entry.line ?? 1}\n`) +
+          (entry.kind === "stdio" ? `  hanzo-dev mcp logs ${line(name, 100)} shows what it wrote\n` : "")
       )
     } else {
       const part = (title: string, all: ReadonlyArray<string>): ReadonlyArray<string> =>

@@ -281,11 +281,21 @@ const json = (value: unknown): string => JSON.stringify(value) ?? "null"
 
 const plainText = (value: unknown): string => typeof value === "string" ? value : json(value)
 
+const reference = /\$\{([A-Za-z_]\w*)(?::-[^}]*)?\}/gu
+
+/** A value that is hidden. Which variables go into it is no secret, and what trust is about. */
+const hidden = (value: string): string => {
+  const names = [...value.matchAll(reference)].map(([, name]) => `\${${name}}`)
+  return `${value.replace(reference, "").trim() === "" && names.length > 0 ? "" : "***"}${names.join("")}`
+}
+
 /** Variables and headers, those that look like secrets without their values. */
 const pairs = (value: unknown, hide: (name: string) => boolean): ReadonlyArray<string> =>
   typeof value !== "object" || value === null
     ? []
-    : Object.entries(value).map(([name, each]) => `${name}=${hide(name) ? "***" : withoutUserInfo(plainText(each))}`)
+    : Object.entries(value).map(([name, each]) =>
+      `${name}=${hide(name) ? hidden(plainText(each)) : withoutUserInfo(plainText(each))}`
+    )
 
 /** What a login of a server reads and runs. */
 const loginText = (login: unknown): ReadonlyArray<string> => {

@@ -98,9 +98,42 @@ describe("4.9 a checkout's login", () => {
     }
   })
 
+  it("the variables that go into its headers and its environment are shown, what else is there is not", () => {
+    const value = {
+      url: "https://a/",
+      headers: { x: "${OPENAI_API_KEY}", Authorization: "Bearer ${T:-hush} hush", y: "hush" },
+      env: { A_TOKEN: "${K}${L}", LEVEL: "info" }
+    }
+    const shown = definitionText({ kind: "mcp_server", tier: "project", key: "k", line: null, value })
+    assert.deepStrictEqual(shown.split("\n").slice(1), [
+      "with A_TOKEN=${K}${L}",
+      "with LEVEL=info",
+      "with the header x=${OPENAI_API_KEY}",
+      "with the header Authorization=***${T}",
+      "with the header y=***"
+    ])
+  })
+
   it("lies over nobody else's server", () => {
     const { issues } = Tiers.fromText("project", "/p", JSON.stringify({ mcp_servers: { a: { oauth: machine } } }))
     assert.deepStrictEqual(issues.map(({ code, key }) => `${code} ${key}`), ["invalid_value mcp_servers.a.oauth"])
+  })
+})
+
+describe("1.1 addresses", () => {
+  it("one that cannot be connected to is an error with its place; variables are known only at the start", () => {
+    const found = (url: string) =>
+      Tiers.fromText("user", "/p", JSON.stringify({ mcp_servers: { a: { url } } })).issues
+        .map(({ code, key, message }) => `${code} ${key} ${message}`)
+    for (const url of ["nourl", "ftp://a/b", "//a"]) {
+      assert.deepStrictEqual(found(url), [
+        "invalid_value mcp_servers.a.url mcp_servers.a.url must be an http or https address"
+      ], url)
+    }
+    assert.match(found("http://me:hush@a/").join(), /^invalid_value mcp_servers\.a\.url .*use headers$/)
+    for (const url of ["http://a", "HTTPS://a:1/b?c", "${BASE}/mcp", "${SCHEME}://a"]) {
+      assert.deepStrictEqual(found(url), [], url)
+    }
   })
 })
 

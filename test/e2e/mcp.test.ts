@@ -106,6 +106,13 @@ describe("mcp add, list, get, remove, enable, disable", () => {
       valid("mcp-get", get)
       assert.notInclude(get + (await ok("get", "web")).stdout, "abcdef123456")
 
+      await ok("add", "args", "--", "prog", "--api-key", "hush1", "--token=hush2", "-k", "seen", "--key", "--flag")
+      for (const shown of [await ok("get", "args"), await ok("get", "args", "--json"), await ok("list")]) {
+        assert.notInclude(shown.stdout, "hush")
+      }
+      assert.include((await ok("get", "args")).stdout, "'--token=***' -k seen --key --flag")
+      await ok("remove", "args")
+
       await ok("disable", "web")
       assert.include((await ok("list")).stdout, "disabled")
       await ok("enable", "web")
@@ -196,6 +203,15 @@ describe("mcp add, list, get, remove, enable, disable", () => {
       const refused = await run(home, ["mcp", "test", "theirs"])
       assert.strictEqual(refused.code, 2)
       assert.include(refused.stderr, "not trusted")
+      const settings = path.join(home.project, ".hanzo", "settings.json")
+      const document = JSON.parse(fs.readFileSync(settings, "utf8")) as { readonly mcp_servers: object }
+      fs.writeFileSync(
+        settings,
+        JSON.stringify({ mcp_servers: { ...document.mcp_servers, far: { url: "http://127.0.0.1:1/" } } })
+      )
+      const login = await run(home, ["mcp", "auth", "far"])
+      assert.strictEqual(login.code, 2)
+      assert.include(login.stderr, "not trusted")
       const file = scenario(home, { name: "mcp__theirs__pid" })
       const without = await run(home, runWith(file))
       assert.isFalse(without.lines.some(({ type }) => type === "mcp.server"))
@@ -224,6 +240,9 @@ describe("mcp test and logs", () => {
       const bad = await run(home, ["mcp", "test", "ends", "--json"])
       assert.strictEqual(bad.code, 1)
       assert.include(JSON.stringify(valid("mcp-test", bad.stdout)["error"]), "KEY missing")
+      const told = (await run(home, ["mcp", "test", "ends"])).stdout
+      assert.include(told, `it is defined in ${settingsFile(home)}:`)
+      assert.include(told, "mcp logs ends shows")
       const logs = await run(home, ["mcp", "logs", "ends", "-n", "50"])
       assert.include(logs.stdout, "KEY missing")
       assert.strictEqual((await run(home, ["mcp", "logs", "nobody"])).code, 2)
