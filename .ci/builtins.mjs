@@ -18,7 +18,12 @@ const contents = (name) => {
   const module = require(`node:${name}`)
   // A name behind a getter (`fs.promises`) loads another module when it is read; whoever needs that one imports it.
   const plain = (key) => late.has(name) || Object.getOwnPropertyDescriptor(module, key)?.get === undefined
-  const names = Object.keys(module).filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && key !== "default" && plain(key))
+  // An object would be read when the program starts, and load the module: the build fails for who imports one.
+  const late_enough = (key) =>
+    !late.has(name) || typeof Object.getOwnPropertyDescriptor(module, key)?.value !== "object"
+  const names = Object.keys(module).filter((key) =>
+    /^[A-Za-z_$][\w$]*$/.test(key) && key !== "default" && plain(key) && late_enough(key)
+  )
   const later = (key) => {
     if (!late.has(name)) return false
     const value = Object.getOwnPropertyDescriptor(module, key)?.value

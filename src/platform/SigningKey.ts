@@ -5,7 +5,6 @@
  */
 import * as Effect from "effect/Effect"
 import {
-  constants,
   createHash,
   createPrivateKey,
   createPublicKey,
@@ -14,6 +13,10 @@ import {
   randomUUID,
   sign
 } from "node:crypto"
+
+/** `RSA_PKCS1_PSS_PADDING` and `RSA_PSS_SALTLEN_DIGEST` of OpenSSL's rsa.h, without the object of all constants. */
+const pssPadding = 6
+const saltAsDigest = -1
 
 /**
  * `algorithms` are those of RFC 7518 that the key can do, the usual one first. `public_jwk` has exactly the members that
@@ -80,8 +83,8 @@ const signer = (key: KeyObject): SigningKey["sign"] => (algorithm, text) => {
     : algorithm.startsWith("PS")
     ? sign(hash, data, {
       key,
-      padding: constants.RSA_PKCS1_PSS_PADDING,
-      saltLength: constants.RSA_PSS_SALTLEN_DIGEST
+      padding: pssPadding,
+      saltLength: saltAsDigest
     })
     : sign(hash, data, key)
 }
