@@ -98,8 +98,6 @@ export const checkServer = (check: Check, node: ObjectNode, path: string): Objec
     const address = URL.canParse(url.value) ? new URL(url.value) : null
     if (address === null || !/^https?:$/u.test(address.protocol)) {
       wrong(`${path}.url`, url.offset, `${path}.url must be an http or https address`)
-    } else if (address.username !== "" || address.password !== "") {
-      wrong(`${path}.url`, url.offset, `${path}.url holds a user or password; use headers`)
     }
   }
   const oauth = given.get("oauth")

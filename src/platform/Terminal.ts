@@ -326,8 +326,15 @@ const askWith = (
   })
 
 const stdinBytes: Stream.Stream<Uint8Array, TerminalError> = Stream.suspend(() =>
-  Stream.fromAsyncIterable(process.stdin as AsyncIterable<Uint8Array>, readError)
-)
+  Stream.fromAsyncIterable<Uint8Array, TerminalError>({
+    // Without `return`: that of Node's iterator waits for the next bytes, and an interruption would wait with it for as long
+    // as whoever holds the other end says nothing.
+    [Symbol.asyncIterator]: () => {
+      const bytes = (process.stdin as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
+      return { next: () => bytes.next() }
+    }
+  }, readError)
+).pipe(Stream.ensuring(Effect.sync(() => process.stdin.destroy())))
 
 const linesOf = <E>(bytes: Stream.Stream<Uint8Array, E>): Stream.Stream<string, E> =>
   bytes.pipe(Stream.decodeText(), Stream.splitLines)

@@ -1,11 +1,12 @@
 /** MCP servers from the command line: settings, runs, what is left of processes. */
 import { Ajv, type AnySchema } from "ajv"
+import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "vitest"
 import { everything, fake } from "../support/mcp/servers.ts"
-import { eventually, type Home, makeHome, orphans, run, start } from "./support.ts"
+import { eventually, type Home, makeHome, orphans, program, run, start } from "./support.ts"
 
 const here = path.dirname(fileURLToPath(import.meta.url))
 const sleepy = (home: Home, late: number) => [
@@ -341,5 +342,24 @@ describe("runs with servers", () => {
       const one = await elapsed(1)
       const twenty = await elapsed(20)
       assert.isBelow(twenty - one, 1_500, `${one} ms and ${twenty} ms`)
+    }))
+})
+
+describe("mcp serve", () => {
+  it("a signal ends it, also while the client holds its stdin open and says nothing", () =>
+    withHome(async (home) => {
+      for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+        const served = spawn(process.execPath, [program, "mcp", "serve"], {
+          cwd: home.project,
+          env: home.env,
+          stdio: ["pipe", "pipe", "inherit"]
+        })
+        const ended = new Promise<number | null>((resolve) => served.on("exit", resolve))
+        const answered = new Promise<string>((resolve) => served.stdout.on("data", (bytes) => resolve(String(bytes))))
+        served.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "server/discover" })}\n`)
+        assert.include(await answered, "supportedVersions")
+        served.kill(signal)
+        assert.strictEqual(await ended, signal === "SIGINT" ? 130 : 143)
+      }
     }))
 })
