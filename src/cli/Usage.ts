@@ -85,7 +85,9 @@ export const execute = Effect.fn("Cli.usage")(function*(values: Spec.Values<type
     yield* terminal.err(
       workspace === undefined
         ? "no model was used in this time\n"
-        : `no model was used for ${line(root, 300)} in this time (--all counts every project, and sessions that were deleted)\n`
+        : `no model was used for ${
+          line(root, 300)
+        } in this time (--all counts every project, and sessions that were deleted)\n`
     )
   }
   return 0
