@@ -9,6 +9,10 @@ import { identityComplaints, loginComplaints } from "./LoginCheck.ts"
 import { McpServerConfig } from "./Schema.ts"
 import { quote } from "./Words.ts"
 
+/** Whether an http or https address stands here, or a variable that may hold one. @since 0.1.0 @category combinators */
+export const mayBeAddress = (text: string): boolean =>
+  text.includes("${") || (URL.canParse(text) && /^https?:$/u.test(new URL(text).protocol))
+
 /** Keys that lie over a definition of any tier. @since 0.1.0 @category combinators */
 export const isOverlayKey = (key: string): boolean =>
   key === "disabled" || key === "required" || key === "include_tools" || key === "exclude_tools" ||
@@ -94,11 +98,8 @@ export const checkServer = (check: Check, node: ObjectNode, path: string): Objec
       )
     }
   }
-  if (url?.type === "string" && url.value !== "" && !url.value.includes("${")) {
-    const address = URL.canParse(url.value) ? new URL(url.value) : null
-    if (address === null || !/^https?:$/u.test(address.protocol)) {
-      wrong(`${path}.url`, url.offset, `${path}.url must be an http or https address`)
-    }
+  if (url?.type === "string" && url.value !== "" && !mayBeAddress(url.value)) {
+    wrong(`${path}.url`, url.offset, `${path}.url must be an http or https address`)
   }
   const oauth = given.get("oauth")
   if (oauth?.type === "object" && url !== undefined) checkLogin(check, oauth, `${path}.oauth`)

@@ -15,6 +15,7 @@
 import * as Toml from "../codec/Toml.ts"
 import * as Document from "../config/Document.ts"
 import type { McpServerConfig } from "../config/Schema.ts"
+import { mayBeAddress } from "../config/ServerCheck.ts"
 
 /** @since 0.1.0 @category models */
 export interface Imported {
@@ -130,11 +131,13 @@ const serverOf = (
   const ignored = Object.keys(given).filter((key) => !known.has(key))
   const rest = { ...limitsOf(given), ...(disabled ? { disabled: true } : {}) }
   if (url !== undefined && single === undefined && argv === undefined) {
+    const address = variables(url)
+    if (!mayBeAddress(address)) return { why: "its address is no http or https address" }
     const headers = headersOf(given)
     return {
       ok: {
         ...(type === "sse" ? { type: "sse" } as const : {}),
-        url: variables(url),
+        url: address,
         ...(Object.keys(headers).length === 0
           ? {}
           : { headers: Object.fromEntries(Object.entries(headers).map(([name, each]) => [name, variables(each)])) }),

@@ -110,6 +110,9 @@ describe("servers from other clients' files", () => {
     assert.deepInclude(servers({ mcpServers: { a: { command: "x" }, b: 5, c: null } }), {
       left_out: ["b: it is no definition", "c: it is no definition"]
     })
+    assert.deepInclude(servers({ mcpServers: { a: { command: "x" }, b: { url: " " }, c: { url: "ftp://x/" } } }), {
+      left_out: ["b: its address is no http or https address", "c: its address is no http or https address"]
+    })
   })
 
   it.prop("whatever the file is, nothing that is taken over is refused by the settings", [
