@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { definitionKinds } from "../config/Definitions.ts"
 import { HookEvent } from "../config/Schema.ts"
 import { Message, Part } from "../domain/Message.ts"
 import { JsonObject } from "../domain/Json.ts"
@@ -130,18 +131,7 @@ const Source = Schema.Struct({
 const TrustStatus = Schema.Literal("nothing", "trusted", "this_run", "untrusted")
 
 const definition = {
-  kind: Schema.Literal(
-    "mcp_server",
-    "hook",
-    "env",
-    "sandbox",
-    "permission",
-    "provider",
-    "lsp_server",
-    "command",
-    "skill",
-    "agent"
-  ),
+  kind: Schema.Literal(...definitionKinds),
   tier: Schema.Literal("project", "local"),
   key: Schema.String,
   line: Schema.NullOr(Schema.Number)

@@ -12,17 +12,20 @@ import { isOverlayKey } from "./ServerCheck.ts"
 import type { TierValues } from "./Tiers.ts"
 
 /** `command`, `skill` and `agent` are files of a checkout, not settings. @since 0.1.0 @category models */
-export type DefinitionKind =
-  | "mcp_server"
-  | "hook"
-  | "env"
-  | "sandbox"
-  | "permission"
-  | "provider"
-  | "lsp_server"
-  | "command"
-  | "skill"
-  | "agent"
+export const definitionKinds = [
+  "mcp_server",
+  "hook",
+  "env",
+  "sandbox",
+  "permission",
+  "provider",
+  "lsp_server",
+  "command",
+  "skill",
+  "agent"
+] as const
+/** @since 0.1.0 @category models */
+export type DefinitionKind = typeof definitionKinds[number]
 
 /**
  * One thing that waits. `key` is its place in its file, for example `hooks.0`, `mcp_servers.a`, `permissions.bash`, or of

@@ -16,7 +16,7 @@ import { AtomicFile } from "../platform/AtomicFile.ts"
 import { Dirs } from "../platform/Dirs.ts"
 import type { FileError } from "../platform/FileError.ts"
 import { Files } from "../platform/Files.ts"
-import { type Definition, definitionHash, type DefinitionKind, definitionText } from "./Definitions.ts"
+import { type Definition, definitionHash, type DefinitionKind, definitionKinds, definitionText } from "./Definitions.ts"
 
 /**
  * What was trusted, and when (seconds since the epoch). `hash` is that of all definitions with the root; those of the
@@ -52,18 +52,7 @@ const decodeFile = once(() => {
 })
 
 const decodeRecord = once(() => {
-  const Kind: Schema.Schema<DefinitionKind> = Schema.Literal(
-    "mcp_server",
-    "hook",
-    "env",
-    "sandbox",
-    "permission",
-    "provider",
-    "lsp_server",
-    "command",
-    "skill",
-    "agent"
-  )
+  const Kind: Schema.Schema<DefinitionKind> = Schema.Literal(...definitionKinds)
   const Record: Schema.Schema<TrustRecord> = Schema.Struct({
     hash: Schema.String,
     trusted_at: Schema.Number,
