@@ -49,12 +49,10 @@ const bundle = {
   plugins: [builtins],
   logLevel: "warning"
 }
+const define = { __HANZO_VERSION__: JSON.stringify(version) }
+// A function of what src/platform/CompiledModule.ts gives it.
+const parameters = "(function (exports, require, module, __filename, __dirname, performance) {"
 const moduleUrl = "const __module_url = require(\"node:url\").pathToFileURL(__filename).href;"
-const define = {
-  __HANZO_VERSION__: JSON.stringify(version),
-  "import.meta.url": "__module_url",
-  "import.meta.dirname": "__dirname"
-}
 const tsc = spawnSync(process.execPath, [
   join(root, "node_modules", "typescript", "bin", "tsc"),
   "-p",
@@ -78,28 +76,39 @@ if (schemas.status !== 0) process.exit(schemas.status ?? 1)
 await Promise.all([
   esbuild.build({
     ...bundle,
-    banner: { js: moduleUrl },
     entryPoints: { "hanzo-dev": "src/main.ts" },
-    external: [...bundle.external, "./cli/Main.ts"],
-    define: { ...define, __HANZO_COMMANDS__: "\"commands.js\"" }
+    external: [...bundle.external, "./cli/Front.ts", "./cli/Main.ts"],
+    define: { ...define, __HANZO_FRONT__: "\"front.js\"", __HANZO_COMMANDS__: "\"commands.js\"" }
   }),
-  // A function of what src/platform/CompiledModule.ts gives it.
   esbuild.build({
     ...bundle,
-    banner: { js: `(function (exports, require, module, __filename, __dirname, performance) {${moduleUrl}` },
+    banner: { js: parameters },
+    footer: { js: "})" },
+    entryPoints: { front: "src/cli/Front.ts" },
+    external: [...bundle.external, "./Main.ts"],
+    define
+  }),
+  esbuild.build({
+    ...bundle,
+    banner: { js: `${parameters}${moduleUrl}` },
     footer: { js: "})" },
     entryPoints: { commands: "src/cli/Main.ts" },
-    define: { ...define, __HANZO_INPUT_SCHEMAS__: schemas.stdout }
+    define: {
+      ...define,
+      __HANZO_INPUT_SCHEMAS__: schemas.stdout,
+      "import.meta.url": "__module_url",
+      "import.meta.dirname": "__dirname"
+    }
   })
 ])
 // They are read one byte a character. esbuild escapes what is not ASCII in texts, not in regular expressions.
-for (const file of ["hanzo-dev.js", "commands.js"]) {
+for (const file of ["hanzo-dev.js", "front.js", "commands.js"]) {
   const found = /.{0,40}[^\0-\x7f].{0,20}/.exec(readFileSync(join(bin, file), "utf8"))
   if (found === null) continue
   process.stderr.write(`${file} is not ASCII: write the character as an escape in ${found[0]}\n`)
   process.exit(1)
 }
-// The package is ES modules; these two are scripts, which start faster.
+// The package is ES modules; these are scripts, which start faster.
 writeFileSync(join(bin, "package.json"), "{ \"type\": \"commonjs\" }\n")
 chmodSync(join(bin, "hanzo-dev.js"), 0o755)
 

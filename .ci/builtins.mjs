@@ -5,7 +5,7 @@ import { builtinModules, createRequire } from "node:module"
 
 const require = createRequire(import.meta.url)
 
-const late = new Set(["child_process", "crypto", "dns", "fs/promises", "module", "os"])
+const late = new Set(["child_process", "crypto", "dns", "fs/promises", "module", "os", "v8"])
 /** `node:sqlite` and the like: not in every Node. */
 const known = builtinModules.filter((name) => !name.startsWith("_"))
 

@@ -59,7 +59,7 @@ export interface PermissionsService {
   readonly authorize: (request: PermissionRequest) => Effect.Effect<Authorization>
   /**
    * The rules alone, without mode and prompter. A command line is read with the grammar only after `authorize` has
-   * loaded it; before that no rule allows one.
+   * loaded it; before that no rule allows one of more than plain words.
    */
   readonly evaluate: (tool_name: string, subject?: string) => Verdict
   /**

@@ -21,7 +21,7 @@ import { PersistAllow } from "./PersistAllow.ts"
 import { managedNotDeny, PermissionPolicy, type PolicyVerdict, strictest } from "./Policy.ts"
 import { isOwnPlace, programWords } from "./Protected.ts"
 import { brokenExamples, examplesNeedShell, fromConfig, PermissionRuleError } from "./Rules.ts"
-import { analyse, pathSubject, type ShellLine, type ShellSource } from "./Shell.ts"
+import { analyse, analysePlain, pathSubject, type ShellLine, type ShellSource } from "./Shell.ts"
 
 /** Fails with PermissionRuleError when a rule's own examples contradict it. @since 0.1.0 @category constructors */
 export const make = Effect.gen(function*() {
@@ -121,10 +121,13 @@ export const make = Effect.gen(function*() {
           )
         ])
       }
-      const source = yield* shell
+      const judged = (read: ShellLine): Effect.Effect<PolicyVerdict> =>
+        read.writes.length === 0
+          ? Effect.succeed(by.judge(read, () => null))
+          : Effect.map(resolved(read), (paths) => by.judge(read, (path) => paths.get(path) ?? null))
       const line = (subject: string): Effect.Effect<PolicyVerdict> => {
-        const read = analyse(subject, source)
-        return Effect.map(resolved(read), (paths) => by.judge(read, (path) => paths.get(path) ?? null))
+        const plain = analysePlain(subject)
+        return plain === null ? Effect.flatMap(shell, (source) => judged(analyse(subject, source))) : judged(plain)
       }
       return strictest([yield* line(first), ...(yield* Effect.forEach(rest, line))])
     })
@@ -361,7 +364,7 @@ export const make = Effect.gen(function*() {
     recordSteps: (call, steps) => Effect.catchAll(audit.recordSteps(call, steps), unwritten),
     evaluate: (tool_name, subject) =>
       tool_name === "bash" && subject !== undefined
-        ? policy.judge(analyse(subject, loaded))
+        ? policy.judge(analysePlain(subject) ?? analyse(subject, loaded))
         : policy.evaluate(tool_name, subject)
   }
   return service

@@ -8,6 +8,7 @@
  */
 import type { ShellParser } from "../platform/ShellGrammar.ts"
 import { type CommandView, type MaybeProgram, type View, view } from "./CommandView.ts"
+import { plainTree } from "./PlainLine.ts"
 import type { Redirection } from "./ShellExpansions.ts"
 import { read } from "./ShellReader.ts"
 
@@ -136,6 +137,23 @@ export const analyse = (line: string, shell: ShellSource): ShellLine => {
   return only.floor !== null || only.same.length > (only.text.includes("/") ? 1 : 0)
     ? unread(line, `${only.program} may run other commands`, false)
     : { line, commands: [only], writes: [], problem: null, sealed: false, moves: false, relinks: false }
+}
+
+/**
+ * What `analyse` says with the grammar, for a line that needs none: it and all that it has others run are plain commands.
+ * null = the grammar has to read it.
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
+export const analysePlain = (line: string): ShellLine | null => {
+  let plain = true
+  const read = analyseWith(line, (text) => {
+    const tree = plain ? plainTree(text) : null
+    plain = tree !== null
+    return tree
+  }, 0)
+  return plain ? read : null
 }
 
 /**

@@ -1,15 +1,18 @@
 /**
- * Loads the bundled commands with V8's code cache, which halves the time to start: parsing and compiling are read from
- * a file instead of done again. Without a fitting cache the code runs all the same and one is written at the end.
+ * Loads a bundled part of the program with V8's code cache, which halves the time to start: parsing and compiling are read
+ * from a file instead of done again. Without a fitting cache the code runs all the same and one is written at the end.
  *
- * The cache of the build lies beside the code; another version of Node makes its own in the user's cache directory. A
- * cache is code: one that others could have written is not used.
+ * The cache of the build lies beside the code; another version of Node, or other flags of V8, make their own in the user's
+ * cache directory. A cache is code: one that others could have written is not used.
+ *
+ * No flag of V8 is set here: what Node has compiled of its own modules fits the flags it was built with, and would be
+ * compiled anew with any other.
  *
  * @since 0.1.0
  */
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
-import * as v8 from "node:v8"
+import { cachedDataVersionTag } from "node:v8"
 import * as vm from "node:vm"
 import { homeOf } from "./Home.ts"
 import { makeDirectories } from "./MakeDirectories.ts"
@@ -53,39 +56,66 @@ const write = (file: string, data: Buffer): void => {
 const begun = process.hrtime.bigint()
 const clock = { now: (): number => Number(process.hrtime.bigint() - begun) / 1e6 }
 
+interface Compiled {
+  readonly script: vm.Script
+  readonly fits: boolean
+}
+
+const withCache = (source: string, at: string, file: string): Compiled | undefined => {
+  const cachedData = read(file)
+  if (cachedData === undefined) return undefined
+  const script = new vm.Script(source, { filename: at, cachedData })
+  return { script, fits: script.cachedDataRejected !== true }
+}
+
+const version = `${process.versions.node}-${process.arch}`
+
+/** In the user's directory: of this file, for this version and these flags. */
+const ownCache = (source: string, at: string): string =>
+  path.join(
+    placeOf("CACHE", {
+      variable: (name) => process.env[name] || undefined,
+      home: homeOf(process.env["HOME"]) ?? "/"
+    }),
+    "code",
+    `${source.length.toString(36)}-${statSync(at).mtimeMs.toString(36)}-${version}-${
+      cachedDataVersionTag().toString(16)
+    }.cache`
+  )
+
+/** What writes the caches that are missing, when the functions that were used are compiled and belong to them too. */
+const missing: Array<() => void> = []
+
+const compile = (source: string, at: string): vm.Script => {
+  const wanted = mode()
+  const plain = (): vm.Script => new vm.Script(source, { filename: at })
+  if (wanted === "off") return plain()
+  const built = `${at}.${version}.cache`
+  const found = withCache(source, at, built)
+  if (found?.fits === true) return found.script
+  const own = wanted === "build" ? undefined : ownCache(source, at)
+  const kept = own === undefined ? undefined : withCache(source, at, own)
+  if (kept?.fits === true) return kept.script
+  const script = kept?.script ?? found?.script ?? plain()
+  missing.push(() => write(own ?? built, script.createCachedData()))
+  return script
+}
+
 /**
  * The module's exports. `file` lies beside the running program; its text is ASCII and one function, of what a CommonJS
- * module is given and a clock.
+ * module is given and a clock. A cache that is missing is written at the end once a module is loaded that `keeps`.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const load = (file: string): unknown => {
-  // The shell grammar is one large WebAssembly function. Optimising it takes a third of a second of a processor and 25 MB
-  // to save microseconds a line. Set first: flags are a part of what a code cache must fit.
-  v8.setFlagsFromString("--liftoff-only")
-  // A young generation that grows in larger steps: three small collections while the program starts, then none.
-  v8.setFlagsFromString("--semi-space-growth-factor=12")
+export const load = (file: string, keeps: boolean): unknown => {
   const at = path.join(__dirname, file)
   // One byte a character: the build escapes everything else.
-  const source = readFileSync(at, "latin1")
-  const key = `${process.versions.node}-${process.arch}-${v8.cachedDataVersionTag().toString(16)}`
-  const built = `${at}.${key}.cache`
-  const user = (): string =>
-    path.join(
-      placeOf("CACHE", {
-        variable: (name) => process.env[name] || undefined,
-        home: homeOf(process.env["HOME"]) ?? "/"
-      }),
-      "code",
-      `${source.length.toString(36)}-${statSync(at).mtimeMs.toString(36)}-${key}.cache`
-    )
-  const wanted = mode()
-  const cachedData = wanted === "off" ? undefined : read(built) ?? (wanted === "build" ? undefined : read(user()))
-  const script = new vm.Script(source, { filename: at, ...(cachedData === undefined ? {} : { cachedData }) })
-  if (wanted === "build" || (wanted !== "off" && (cachedData === undefined || script.cachedDataRejected === true))) {
-    // At the end, when the functions that were used are compiled and belong to the cache too.
-    process.once("exit", () => write(wanted === "build" ? built : user(), script.createCachedData()))
+  const script = compile(readFileSync(at, "latin1"), at)
+  if (keeps && missing.length > 0) {
+    process.once("exit", () => {
+      for (const each of missing) each()
+    })
   }
   const module: { exports: unknown } = { exports: {} }
   const run = script.runInThisContext() as (...args: ReadonlyArray<unknown>) => void

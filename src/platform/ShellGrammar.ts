@@ -14,6 +14,7 @@ import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { setFlagsFromString } from "node:v8"
 import { TaggedError } from "../domain/TaggedError.ts"
 import * as Layers from "../domain/Layers.ts"
 
@@ -59,7 +60,7 @@ export class ShellGrammarError
   override get message(): string {
     return `the shell grammar ${
       this.reason === "missing" ? "was not found" : "cannot be used"
-    } (${this.detail}); install the package again. Until then no rule allows a bash command line`
+    } (${this.detail}); install the package again. Until then rules allow only command lines of plain words`
   }
 }
 
@@ -94,15 +95,35 @@ const readFirst = (candidates: Iterable<string>): Uint8Array => {
   throw new ShellGrammarError({ reason: "missing", detail: `looked for ${tried.join(", ")}` })
 }
 
+/** Set by the build of the program: a library leaves the flags of its process alone. */
+declare const __HANZO_VERSION__: string | undefined
+
+/**
+ * The grammar is one large function. Optimising it takes a third of a second of a processor and 25 MB to save microseconds
+ * a line. The flag counts when a module is compiled; left as it was, or modules of Node are compiled anew.
+ */
+const unoptimised = async <A>(compile: () => Promise<A>): Promise<A> => {
+  if (typeof __HANZO_VERSION__ !== "string") return compile()
+  setFlagsFromString("--liftoff-only")
+  try {
+    return await compile()
+  } finally {
+    setFlagsFromString("--no-liftoff-only")
+  }
+}
+
 /** A parser of its own. Rejects with ShellGrammarError. @since 0.1.0 @category constructors */
 export const makeParser = async (module_url: string = import.meta.url): Promise<ShellParser> => {
   try {
     const runtime = readFirst(places(runtimeFile, module_url))
     const grammar = readFirst(places(grammarFile, module_url))
     const { Language, Parser } = await import("web-tree-sitter")
-    await Parser.init({ wasmBinary: runtime })
+    const language = await unoptimised(async () => {
+      await Parser.init({ wasmBinary: runtime })
+      return Language.load(grammar)
+    })
     const parser = new Parser()
-    parser.setLanguage(await Language.load(grammar))
+    parser.setLanguage(language)
 
     const copy = (line: string, cursor: Cursor): ShellNode | null => {
       let nodes = 0

@@ -101,12 +101,20 @@ describe("Permissions", () => {
       assert.strictEqual((yield* Permissions).evaluate("bash", "git log; git log").mode, "allow")
     }).pipe(Effect.provide(layerOf({ permissions: { "bash(rm *)": "deny", "bash(git *)": "allow" } }))))
 
-  it.effect("without the grammar every line is asked about, and no mode lifts that", () =>
+  it.effect("without the grammar every line is asked about that is more than plain words, and no mode lifts that", () =>
     Effect.gen(function*() {
-      const refused = yield* bash("git status", { mode: "bypass" })
+      const refused = yield* bash("git status; ls", { mode: "bypass" })
       assert.deepInclude(refused, { allowed: false, decided_by: "no_prompter" })
       assert.include(refused.allowed ? "" : refused.reason, "grammar")
       assert.deepInclude(yield* bash("rm x"), { allowed: false, decided_by: "rule" })
+      assert.deepInclude(yield* bash("sudo rm x"), { allowed: false })
+      assert.deepInclude(yield* bash("git status"), { allowed: true, decided_by: "rule" })
+      const { evaluate } = yield* Permissions
+      assert.deepStrictEqual(["git status", "rm x", "git 'status'"].map((line) => evaluate("bash", line).mode), [
+        "allow",
+        "deny",
+        "prompt"
+      ])
       assert.deepInclude(yield* call("read", ["a"], { mode: "bypass" }), { allowed: true, decided_by: "mode" })
     }).pipe(
       Effect.provide(
