@@ -93,6 +93,23 @@ const top = HanzoConfig.ast
 
 const hookList: AST.AST = HanzoConfig.fields.hooks.ast
 
+const itemType = (ast: AST.AST): AST.AST | undefined => {
+  const base = unrefined(ast)
+  return AST.isTupleType(base) ? base.rest[0]?.type : undefined
+}
+
+/** The items of an array of any texts; null when it holds something else, or not any text will do. */
+const textsIn = (node: Document.Node & { readonly type: "array" }, ast: AST.AST): ReadonlyArray<string> | null => {
+  const item = itemType(ast)
+  if (item === undefined || !AST.isStringKeyword(item)) return null
+  const texts: Array<string> = []
+  for (const each of node.items) {
+    if (each.type !== "string") return null
+    texts.push(each.value)
+  }
+  return texts
+}
+
 /** How a check finds the place of an offset. @since 0.1.0 @category models */
 export interface Place {
   readonly line: (offset: number) => number | null
@@ -307,7 +324,7 @@ export class Check {
         : this.value(value, entryType, path)
       if (entry !== undefined) members.set(key, entry)
       if (this.errors > before) this.invalid_servers.add(key)
-      else if (entry?.kind === "object" && isAdjusting([...entry.members.keys()])) {
+      else if (entry?.kind === "object" && isAdjusting(entry.members)) {
         this.overlays.set(key, this.place.position(value.offset))
       }
     }
@@ -334,8 +351,7 @@ export class Check {
     ast: AST.AST,
     path: string
   ): ReadonlyArray<LocatedHook> {
-    const base = unrefined(ast)
-    const rest = AST.isTupleType(base) ? base.rest[0]?.type : undefined
+    const rest = itemType(ast)
     return node.items.flatMap((item, index) => {
       const place = `${path}.${index}`
       if (item.type === "null") {
@@ -349,7 +365,7 @@ export class Check {
 
   array(node: Document.Node & { readonly type: "array" }, ast: AST.AST, path: string): Entry | undefined {
     const before = this.errors
-    const value = this.items(node, ast, path).map(({ entry }) => plain(entry))
+    const value = textsIn(node, ast) ?? this.items(node, ast, path).map(({ entry }) => plain(entry))
     const description = AST.getDescriptionAnnotation(ast)
     if (this.errors === before && !isRefined(value, ast)) {
       return this.report(

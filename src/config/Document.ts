@@ -218,6 +218,14 @@ export const fromValue = (value: unknown): Node => {
   return { type: "null", offset: 0, value: null }
 }
 
+/** So many are compared with each other as fast as they are put into a map. */
+const few = 8
+
+const firstOf = (members: ReadonlyArray<Member>, key: string): number => {
+  for (let at = 0; at < members.length; at++) if (members[at]?.key === key) return at
+  return -1
+}
+
 /**
  * Members with each key once: first place, last value (reading 4.5), and the later ones that made it a duplicate.
  *
@@ -227,6 +235,9 @@ export const fromValue = (value: unknown): Node => {
 export const unique = (
   members: ReadonlyArray<Member>
 ): { readonly members: ReadonlyArray<Member>; readonly duplicates: ReadonlyArray<Member> } => {
+  if (members.length <= few && members.every(({ key }, at) => firstOf(members, key) === at)) {
+    return { members, duplicates: [] }
+  }
   const byKey = new Map<string, Member>()
   const duplicates: Array<Member> = []
   for (const member of members) {

@@ -4,6 +4,8 @@
  *
  * @since 0.1.0
  */
+import { lateMap } from "../domain/LateMap.ts"
+import { once } from "../domain/Once.ts"
 import type { PermissionRule } from "../domain/Permission.ts"
 import type { HanzoConfig } from "./Schema.ts"
 import type { Tier } from "./Check.ts"
@@ -95,44 +97,46 @@ const source = (layer: Layered): Source => ({
   value: plain(layer.entry)
 })
 
-/** `mergeEntries` of one layer alone, which most values are. */
-const onlyEntry = (
+/** Where the merged values come from; most starts never ask. */
+interface Trace {
+  readonly sources: Map<string, ReadonlyArray<Source>>
+  readonly units: Map<string, Tier>
+}
+
+/** What `mergeEntries` traces of one layer alone, which most values are. */
+const traceOnly = (
   layer: Omit<Layered, "entry">,
   entry: Entry,
   key: string,
   path: ReadonlyArray<string>,
-  sources: Map<string, ReadonlyArray<Source>>,
-  units: Map<string, Tier>
-): unknown => {
-  const members = entry.kind === "object" ? entry.members : null
-  if (members === null || members.size === 0) sources.set(key, [source({ ...layer, entry })])
-  if (members === null) return plain(entry)
-  if (definitionKeys(path) !== null) units.set(key, layer.tier)
-  const object: Record<string, unknown> = Object.create(null)
-  for (const [name, member] of members) {
-    object[name] = onlyEntry(layer, member, `${key}.${name}`, [...path, name], sources, units)
-  }
-  return object
+  trace: Trace
+): void => {
+  if (entry.kind === "value" || entry.members.size === 0) trace.sources.set(key, [source({ ...layer, entry })])
+  if (entry.kind === "value") return
+  if (definitionKeys(path) !== null) trace.units.set(key, layer.tier)
+  for (const [name, member] of entry.members) traceOnly(layer, member, `${key}.${name}`, [...path, name], trace)
 }
 
 const mergeEntries = (
   given: ReadonlyArray<Layered>,
   path: ReadonlyArray<string>,
-  sources: Map<string, ReadonlyArray<Source>>,
-  units: Map<string, Tier>
+  trace: Trace | null
 ): unknown => {
   const layers = inForce(given, path)
   const top = layers.at(-1)
   if (top === undefined) return undefined
   const key = path.join(".")
-  if (layers.length === 1) return onlyEntry(top, top.entry, key, path, sources, units)
+  if (layers.length === 1) {
+    if (trace !== null) traceOnly(top, top.entry, key, path, trace)
+    return plain(top.entry)
+  }
   if (top.entry.kind === "value") {
-    sources.set(key, layers.toReversed().map(source))
+    trace?.sources.set(key, layers.toReversed().map(source))
     return top.entry.value
   }
   const below = layers.findLastIndex((layer) => layer.entry.kind !== "object")
   const keys = definitionKeys(path)
-  if (keys !== null) units.set(key, (layers.findLast((layer) => isDefinition(layer, keys)) ?? top).tier)
+  if (keys !== null) trace?.units.set(key, (layers.findLast((layer) => isDefinition(layer, keys)) ?? top).tier)
   const open = keys === null ? layers.slice(below + 1) : asUnit(layers.slice(below + 1), keys)
   const members = new Map<string, Array<Layered>>()
   for (const layer of open) {
@@ -144,8 +148,8 @@ const mergeEntries = (
     }
   }
   const object: Record<string, unknown> = Object.create(null)
-  if (members.size === 0) sources.set(key, [source(top)])
-  for (const [name, own] of members) object[name] = mergeEntries(own, [...path, name], sources, units)
+  if (members.size === 0) trace?.sources.set(key, [source(top)])
+  for (const [name, own] of members) object[name] = mergeEntries(own, [...path, name], trace)
   return object
 }
 
@@ -165,42 +169,58 @@ export const rulesOf = (tiers: ReadonlyArray<TierValues>): ReadonlyArray<TieredR
 /** `tiers` in any order; each tier at most once. Adding an empty tier changes nothing. @since 0.1.0 @category combinators */
 export const merge = (tiers: ReadonlyArray<TierValues>): Merged => {
   const sorted = precedence.flatMap((tier) => tiers.filter((values) => values.tier === tier))
-  const sources = new Map<string, ReadonlyArray<Source>>()
-  const units = new Map<string, Tier>()
   const keys = new Set(sorted.flatMap((tier) => [...tier.values.keys()]))
-  const config: Record<string, unknown> = {}
-  for (const key of keys) {
-    const layers = sorted.flatMap(({ file, tier, values }): ReadonlyArray<Layered> => {
+  const layersOf = (key: string): ReadonlyArray<Layered> =>
+    sorted.flatMap(({ file, tier, values }) => {
       const entry = values.get(key)
       return entry === undefined ? [] : [{ tier, file, entry }]
     })
-    config[key] = mergeEntries(layers, [key], sources, units)
+  const config: Record<string, unknown> = {}
+  const outermost = new Map<string, Tier>()
+  for (const key of keys) {
+    const layers = layersOf(key)
+    config[key] = mergeEntries(layers, [key], null)
+    const top = layers.at(-1)
+    if (top?.entry.kind === "value") outermost.set(key, top.tier)
   }
 
   const hooks = sorted.flatMap(({ file, hooks, tier }) => hooks.map(({ entry }): Layered => ({ tier, file, entry })))
-  hooks.forEach((layer, index) => sources.set(`hooks.${index}`, [source(layer)]))
   config["hooks"] = hooks.map((layer) => plain(layer.entry))
 
   const rules = rulesOf(tiers)
-  for (const { file, line, mode, tier, tool_pattern } of rules) {
-    const key = `permissions.${tool_pattern}`
-    const own: Source = {
-      tier,
-      ...(file === undefined ? {} : { file }),
-      ...(line === undefined ? {} : { line }),
-      value: mode
-    }
-    const known = sources.get(key)
-    sources.set(key, known === undefined ? [own] : [...known, own])
-  }
   config["permissions"] = rules.map(({ mode, reason, tool_pattern }): PermissionRule => ({
     tool_pattern,
     mode,
     ...(reason === undefined ? {} : { reason })
   }))
 
-  const origins = new Map<string, Tier>()
-  for (const [key, [first]] of sources) if (first !== undefined) origins.set(key, first.tier)
-  // every value was checked against the Schema by its tier, and the default tier holds every key
-  return { config: config as unknown as HanzoConfig, origins, sources, rules, units }
+  const traced = once((): Trace => {
+    const trace: Trace = { sources: new Map(), units: new Map() }
+    for (const key of keys) mergeEntries(layersOf(key), [key], trace)
+    hooks.forEach((layer, index) => trace.sources.set(`hooks.${index}`, [source(layer)]))
+    for (const { file, line, mode, tier, tool_pattern } of rules) {
+      const key = `permissions.${tool_pattern}`
+      const own: Source = {
+        tier,
+        ...(file === undefined ? {} : { file }),
+        ...(line === undefined ? {} : { line }),
+        value: mode
+      }
+      trace.sources.set(key, [...trace.sources.get(key) ?? [], own])
+    }
+    return trace
+  })
+  const origins = (): ReadonlyMap<string, Tier> => {
+    const all = new Map<string, Tier>()
+    for (const [key, [first]] of traced().sources) if (first !== undefined) all.set(key, first.tier)
+    return all
+  }
+  return {
+    // every value was checked against the Schema by its tier, and the default tier holds every key
+    config: config as unknown as HanzoConfig,
+    origins: lateMap(origins, outermost),
+    sources: lateMap(() => traced().sources),
+    rules,
+    units: lateMap(() => traced().units)
+  }
 }

@@ -18,9 +18,9 @@ export const isOverlayKey = (key: string): boolean =>
   key === "disabled" || key === "required" || key === "include_tools" || key === "exclude_tools" ||
   key === "tool_names" || key.endsWith("_ms")
 
-/** An entry with these keys lies over a definition and does more than to switch it off. @since 0.1.0 @category combinators */
-export const isAdjusting = (keys: ReadonlyArray<string>): boolean =>
-  !keys.includes("command") && !keys.includes("url") && keys.some((key) => key !== "disabled")
+/** An entry with these members lies over a definition and does more than to switch it off. @since 0.1.0 @category combinators */
+export const isAdjusting = (members: ReadonlyMap<string, unknown>): boolean =>
+  !members.has("command") && !members.has("url") && members.size > (members.has("disabled") ? 1 : 0)
 
 type ObjectNode = Document.Node & { readonly type: "object" }
 
@@ -55,6 +55,18 @@ const checkLogin = (check: Check, node: ObjectNode, path: string): void => {
   }
 }
 
+/** Keys that nothing but their own type is asked of, beside a `command`. */
+const simple: ReadonlySet<string> = new Set(["command", "args", "env", "cwd", "disabled", "required"])
+
+const isSimple = (node: ObjectNode): boolean => {
+  let has_command = false
+  for (const { key, value } of node.members) {
+    if (!simple.has(key) || value.type === "null") return false
+    has_command ||= key === "command"
+  }
+  return has_command
+}
+
 /**
  * The entry as it is to be checked key by key; what is wrong with it as a whole is reported here.
  *
@@ -62,6 +74,7 @@ const checkLogin = (check: Check, node: ObjectNode, path: string): void => {
  * @category decoding
  */
 export const checkServer = (check: Check, node: ObjectNode, path: string): ObjectNode => {
+  if (isSimple(node)) return node
   const has_type = node.members.some(({ key }) => key === "type")
   const special = ({ key }: Document.Member): boolean => key === "transport" || named(key) === "trust_annotations"
   const members = !node.members.some(special) ?

@@ -39,6 +39,7 @@ export const activeServers = (config: HanzoConfig, tiers: ReadonlyArray<TierValu
 
 /** A warning for every overlay of a name that no tier defines, unless it only disables. @since 0.1.0 @category combinators */
 export const withoutDefinition = (tiers: ReadonlyArray<TierValues>): ReadonlyArray<FoundIssue> => {
+  if (tiers.every(({ overlays }) => overlays.size === 0)) return []
   const defined = new Set(
     tiers.flatMap(({ values }) =>
       [...membersOf(values.get("mcp_servers"))].filter(([, entry]) => isDefinition(entry)).map(([name]) => name)

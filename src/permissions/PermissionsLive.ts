@@ -156,13 +156,15 @@ export const make = Effect.gen(function*() {
   /** Files of the workspace that hooks and servers are started from. */
   const programs = yield* Effect.cached(
     Effect.map(
-      Effect.forEach(
-        programWords(config.config),
-        (word) =>
-          files.canonical(word.startsWith("/") ? word : `${workspace.root}/${word}`).pipe(
-            Effect.map((canonical) => pathSubject(canonical.path, workspace.root)),
-            Effect.orElseSucceed(() => "")
-          )
+      Effect.suspend(() =>
+        Effect.forEach(
+          programWords(config.config),
+          (word) =>
+            files.canonical(word.startsWith("/") ? word : `${workspace.root}/${word}`).pipe(
+              Effect.map((canonical) => pathSubject(canonical.path, workspace.root)),
+              Effect.orElseSucceed(() => "")
+            )
+        )
       ),
       (subjects): ReadonlySet<string> => new Set(subjects.filter((subject) => subject !== "" && subject !== "."))
     )

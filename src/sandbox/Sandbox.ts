@@ -117,16 +117,18 @@ const make = (options: SandboxOptions) =>
     const settings = settle(config.sandbox, container.found)
     // Looked at when the first tool asks, not at every start. Until then nothing of the model has run, so the links are
     // those of the session's start; from then on a link that is turned round changes nothing.
-    const surveyed = yield* Effect.cached(survey({
-      settings,
-      workspace,
-      dirs,
-      commands: options.commands ?? commandsOf(config),
-      files,
-      path,
-      os: environment.os,
-      search_path: config.env["PATH"] ?? environment.vars.get("PATH") ?? ""
-    }))
+    const surveyed = yield* Effect.cached(Effect.suspend(() =>
+      survey({
+        settings,
+        workspace,
+        dirs,
+        commands: options.commands ?? commandsOf(config),
+        files,
+        path,
+        os: environment.os,
+        search_path: config.env["PATH"] ?? environment.vars.get("PATH") ?? ""
+      })
+    ))
 
     const judgePath: SandboxService["judgePath"] = (given, operation = "read") => {
       const refuse = (rule: "invalid_path" | "unresolvable", why: string): PathVerdict => ({

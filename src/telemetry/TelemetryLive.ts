@@ -24,7 +24,7 @@ export const layer: Layer.Layer<Telemetry, never, Config | Credentials | Environ
     const { problem, target } = choose(
       environment.vars,
       config.telemetry,
-      (key) => origins.get(`telemetry.${key}`) === "managed"
+      (key) => config.telemetry[key] !== undefined && origins.get(`telemetry.${key}`) === "managed"
     )
     if (problem !== null) yield* Effect.logWarning(problem)
     if (target === null) return { recorder: null }

@@ -21,6 +21,14 @@ const issues = (text: string): ReadonlyArray<string> =>
 
 const settle = (text: string) => merge([Tiers.defaults, user(text)])
 
+/** Where the values come from is worked out when it is read. */
+const read = (merged: ReturnType<typeof merge>) => ({
+  ...merged,
+  origins: new Map(merged.origins),
+  sources: new Map(merged.sources),
+  units: new Map(merged.units)
+})
+
 /** Rules without their places. */
 const bare = (rules: ReadonlyArray<TieredRule>) =>
   rules.map(({ mode, tier, tool_pattern }) => ({ tool_pattern, mode, tier }))
@@ -232,6 +240,21 @@ describe("4.3 merge", () => {
     })
   }, { requiredKeys: [] }).map((value) => JSON.stringify(value))
 
+  it.prop("every value has its origin, whatever is asked first", [settings, settings], ([a, b]) => {
+    const tiers = () => [Tiers.defaults, user(a), Tiers.fromText("local", "/l", b)]
+    const asked = merge(tiers())
+    for (const [key, tier] of merge(tiers()).origins) {
+      assert.strictEqual(asked.origins.get(key), tier, key)
+      assert.strictEqual(merge(tiers()).origins.get(key), tier, key)
+      const [first] = asked.sources.get(key) ?? []
+      assert.strictEqual(first?.tier, tier, key)
+      const value: unknown = Reflect.get(asked.config, key)
+      if (key in asked.config && (typeof value !== "object" || value === null)) assert.strictEqual(first?.value, value)
+    }
+    assert.isTrue(["model", "theme", "api_key"].every((key) => asked.origins.has(key)))
+    assert.isFalse(asked.origins.has("no such key"))
+  })
+
   it.prop("an empty tier changes nothing, in any place", [settings, settings], ([a, b]) => {
     const of = (tier: "user" | "project", text: string) => Tiers.fromText(tier, "/f", text)
     const without = merge([Tiers.defaults, of("user", a), of("project", b)])
@@ -243,7 +266,7 @@ describe("4.3 merge", () => {
       Tiers.fromEnvironment({ vars: new Map() }),
       Tiers.defaults
     ])
-    assert.deepEqual(withEmpty, without)
+    assert.deepEqual(read(withEmpty), read(without))
   })
 
   it.prop("every accepted tier merges to a valid configuration", [settings], ([text]) => {
