@@ -182,7 +182,7 @@ export const run = async ({ root }: Context): Promise<ReadonlyArray<BenchResult>
 
   try {
     const trips = await clients(root, home)
-    const times = await inTurns(trips.subjects, rounds * 3).finally(() => trips.close())
+    const times = await inTurns(trips.subjects, rounds * 7).finally(() => trips.close())
     const ratio = (of: Readonly<Record<string, ReadonlyArray<number>>>, a: string, b: string): number =>
       median((of[a] ?? []).map((value, i) => value / (of[b]?.[i] ?? Number.NaN)))
     const each = (name: string): number => median(times[name] ?? []) / calls

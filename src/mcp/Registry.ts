@@ -13,7 +13,7 @@ import * as TerminalText from "../codec/TerminalText.ts"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import { type CallInFlight, handlers, type McpRun } from "./Asking.ts"
 import { ambiguousServers, collisionText, promptTable } from "./Catalogue.ts"
-import type { McpCallOptions, McpConnection } from "./Connection.ts"
+import type { McpCallOptions, McpCallResult, McpConnection } from "./Connection.ts"
 import type { McpError } from "./McpError.ts"
 import * as Fleet from "./Fleet.ts"
 import type { McpAttendance, McpService, McpWorld } from "./McpService.ts"
@@ -197,20 +197,23 @@ export const make = (first: McpWorld): Effect.Effect<McpService, never, Scope.Sc
             ? Effect.flatMap(server.connection, (again) => again.callTool(tool.raw_name, input, options))
             : connection.callTool(tool.raw_name, input, options)
         })
-        const sent = Effect.catchAll(once, (error) =>
-          // what was not sent has not run: another connection may take it
-          error.sent === false && (error.reason === "closed" || error.reason === "exited") &&
-            server.state().phase === "closed"
-            ? once
-            : Effect.fail(error))
+        const told = (result: McpCallResult): Effect.Effect<McpCallResult> =>
+          shown === null ? Effect.succeed(result) : Effect.as(shown.end, result)
+        const sent = Effect.matchEffect(once, {
+          onFailure: (error) =>
+            // what was not sent has not run: another connection may take it
+            error.sent === false && (error.reason === "closed" || error.reason === "exited") &&
+              server.state().phase === "closed"
+              ? Effect.flatMap(once, told)
+              : Effect.fail(error),
+          onSuccess: told
+        })
         const over = <A, E>(outcome: Effect.Effect<A, E>): Effect.Effect<A, E> => {
           calls.delete(token)
           return shown === null ? outcome : Effect.zipRight(shown.stop, outcome)
         }
         return Effect.matchCauseEffect(
-          restore(
-            Effect.flatMap(sent, (result) => shown === null ? Effect.succeed(result) : Effect.as(shown.end, result))
-          ),
+          restore(sent),
           {
             onFailure: (cause) => over(Effect.failCause(cause)),
             onSuccess: (result) => over(Effect.succeed(result))

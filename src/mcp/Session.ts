@@ -4,6 +4,7 @@
  *
  * @since 0.1.0
  */
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -173,11 +174,15 @@ export class Session {
 
   /** Params as they go out in the era in force. */
   #params(params: JsonRpcObject, ask: Ask, id: number, traceparent: string | null): JsonRpcObject {
-    const given = isJsonObject(own(params, "_meta")) ? params["_meta"] as JsonRpcObject : {}
-    const token = ask.onProgress === undefined && ask.call === undefined ? {} : { progressToken: id }
-    const era = this.era === "modern" && this.version !== null ? this.meta(this.version) : {}
-    const meta = { ...given, ...era, ...token, ...(traceparent === null ? {} : { traceparent }) }
-    return Object.keys(meta).length === 0 ? params : { ...params, _meta: meta }
+    const given = own(params, "_meta")
+    const meta: Record<string, unknown> = {
+      ...(isJsonObject(given) ? given : undefined),
+      ...(this.era === "modern" && this.version !== null ? this.meta(this.version) : undefined)
+    }
+    if (ask.onProgress !== undefined || ask.call !== undefined) meta["progressToken"] = id
+    if (traceparent !== null) meta["traceparent"] = traceparent
+    for (const _ in meta) return { ...params, _meta: meta }
+    return params
   }
 
   /** A request with a span of its own where the work around it has one; `send` gets its `traceparent`. */
@@ -186,13 +191,15 @@ export class Session {
     target: string | null,
     send: (traceparent: string | null) => Effect.Effect<A, E>
   ): Effect.Effect<A, E> {
-    return Effect.flatMap(Effect.serviceOption(CurrentSpan), (span) =>
-      Option.isNone(span)
+    return Effect.withFiberRuntime((fiber) => {
+      const span = Context.getOption(fiber.currentContext, CurrentSpan)
+      return Option.isNone(span)
         ? send(null)
         : span.value.recorder.mcp(
           { server: this.server, method, target, version: this.version, transport: this.#transport },
           send
-        ))
+        )
+    })
   }
 
   /** One request, once, over `peer`; its result as it came. Where the work around it has a span, so has the request. */
@@ -203,13 +210,14 @@ export class Session {
     ask: Ask
   ): Effect.Effect<unknown, JsonRpcError | McpError> =>
     ask.endless === true
-      ? this.#send(peer, method, params, ask, null)
+      ? Effect.suspend(() => this.#send(peer, method, params, ask, null))
       : this.spanned(
         method,
         ask.tool?.name ?? ask.name ?? null,
         (traceparent) => this.#send(peer, method, params, ask, traceparent)
       )
 
+  /** For one run. */
   #send(
     peer: McpPeer,
     method: string,
@@ -217,31 +225,27 @@ export class Session {
     ask: Ask,
     traceparent: string | null
   ): Effect.Effect<unknown, JsonRpcError | McpError> {
-    return Effect.suspend(() => {
-      let own_id = 0
-      const { call, onProgress } = ask
-      const idle = ask.timeout_ms ?? this.limits[`${ask.limit}_timeout_ms`]
-      const max = ask.limit === "call" ? ask.max_ms ?? this.limits.call_max_ms : undefined
-      return peer.request(method, (id) => this.#params(params, ask, id, traceparent), {
-        ...(ask.endless === true ? {} : {
-          timeout: Duration.millis(idle),
-          ...(max === undefined ? {} : { max_timeout: Duration.millis(max) })
-        }),
-        cancellable: ask.cancellable ?? true,
-        context: this.context(method, ask),
-        onId: (id) => {
-          own_id = id
-          if (call !== undefined) this.#calls.set(id, call)
-          if (onProgress !== undefined) this.#progress.set(String(id), onProgress)
-          ask.onId?.(id)
-        },
-        onEnd: () => {
-          if (call !== undefined) this.#calls.delete(own_id)
-          if (onProgress !== undefined && this.#progress.get(String(own_id)) === onProgress) {
-            this.#progress.delete(String(own_id))
-          }
+    let own_id = 0
+    const { call, onProgress } = ask
+    const idle = ask.timeout_ms ?? this.limits[`${ask.limit}_timeout_ms`]
+    const max = ask.limit === "call" ? ask.max_ms ?? this.limits.call_max_ms : undefined
+    return peer.request(method, (id) => this.#params(params, ask, id, traceparent), {
+      timeout: ask.endless === true ? undefined : Duration.millis(idle),
+      max_timeout: ask.endless === true || max === undefined ? undefined : Duration.millis(max),
+      cancellable: ask.cancellable ?? true,
+      context: this.context(method, ask),
+      onId: (id) => {
+        own_id = id
+        if (call !== undefined) this.#calls.set(id, call)
+        if (onProgress !== undefined) this.#progress.set(String(id), onProgress)
+        ask.onId?.(id)
+      },
+      onEnd: () => {
+        if (call !== undefined) this.#calls.delete(own_id)
+        if (onProgress !== undefined && this.#progress.get(String(own_id)) === onProgress) {
+          this.#progress.delete(String(own_id))
         }
-      })
+      }
     })
   }
 
