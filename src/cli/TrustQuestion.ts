@@ -93,15 +93,20 @@ export const untrustedIssues = (config: Settings): ReadonlyArray<Issue> =>
     })`
   }))
 
-/** For whoever runs without a person: each thing that does not count, and what to do about it. @since 0.1.0 @category combinators */
+/** So many are named one by one. */
+const maxTold = 10
+
+/** For whoever runs without a person: what does not count, and what to do about it. @since 0.1.0 @category combinators */
 export const warnUntrusted: Effect.Effect<void, never, Config | Terminal | Environment> = Effect.gen(function*() {
   const config = yield* Config
   const issues = untrustedIssues(config)
   if (issues.length === 0) return
   const terminal = yield* Terminal
   const style = yield* stderrStyle
+  const told = issues.slice(0, maxTold).map((issue) => issueText(issue, style.yellow("warning:")))
+  const rest = issues.length - told.length
   yield* terminal.err(
-    `${issues.map((issue) => issueText(issue, style.yellow("warning:"))).join("\n")}\n` +
+    `${[...told, ...(rest === 0 ? [] : [`${style.yellow("warning:")} and ${rest} more`])].join("\n")}\n` +
       `  ${command} shows it and asks; --trust-workspace trusts it for one run\n`
   )
 })

@@ -27,6 +27,7 @@ import {
   wanted
 } from "./SchemaTypes.ts"
 import { checkServer, isAdjusting } from "./ServerCheck.ts"
+import { addressComplaint } from "./TelemetryTarget.ts"
 import { quote, typeName } from "./Words.ts"
 
 /** @since 0.1.0 @category models */
@@ -277,6 +278,7 @@ export class Check {
         ? this.servers(member.value, valueType)
         : this.value(member.value, valueType, key)
       if (entry !== undefined) members.set(member.key, entry)
+      if (path === "telemetry" && entry?.kind === "value") this.telemetry(key, member, entry.value)
     }
     let complete = true
     for (const name of path === "" ? [] : required) {
@@ -329,6 +331,11 @@ export class Check {
       }
     }
     return { kind: "object", members, line: this.line(node) }
+  }
+
+  telemetry(key: string, { key: name, value: { offset } }: Document.Member, value: unknown): void {
+    const complaint = addressComplaint(name, value)
+    if (complaint !== null) this.report("warning", "invalid_value", key, offset, `${key} ${complaint}`)
   }
 
   hook(

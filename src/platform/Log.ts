@@ -1,14 +1,18 @@
 /**
- * The log: to stderr, or to the file that `HANZO_LOG_FILE` names; never to stdout (effect-style 3.6, rule 9).
+ * The log: to stderr for a person to read, or to the file that `HANZO_LOG_FILE` names as logfmt; never to stdout
+ * (effect-style 3.6, rule 9).
  *
  * `HANZO_LOG_LEVEL` is one of all, trace, debug, info, warning, error, fatal, none; without it only warnings and worse
  * are written. Values of credential variables stand in no line.
  *
  * @since 0.1.0
  */
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as HashSet from "effect/HashSet"
+import * as Inspectable from "effect/Inspectable"
 import type * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
@@ -26,6 +30,22 @@ export const levelOf = (word: string | undefined): LogLevel.LogLevel =>
 /** A logger that hands each line to `write`. @since 0.1.0 @category constructors */
 export const make = (write: (line: string) => void): Logger.Logger<unknown, void> =>
   Logger.map(Logger.logfmtLogger, (line) => write(`${neutralise(line)}\n`))
+
+const words: Readonly<Record<string, string>> = { WARN: "warning" }
+
+/** What a person reads: the level, the message, and for what it is worth the cause. */
+const plainLogger: Logger.Logger<unknown, string> = Logger.make(({ annotations, cause, logLevel, message }) =>
+  [
+    `hanzo-dev: ${words[logLevel.label] ?? logLevel.label.toLowerCase()}:`,
+    ...Arr.ensure(message).map((part) => Inspectable.toStringUnknown(part)),
+    ...Array.from(annotations, ([key, value]) => `${key}=${Inspectable.toStringUnknown(value, 0)}`),
+    ...(Cause.isEmpty(cause) ? [] : [`\n${Cause.pretty(cause, { renderErrorCause: true })}`])
+  ].join(" ")
+)
+
+/** The same for a person to read. @since 0.1.0 @category constructors */
+export const makePlain = (write: (line: string) => void): Logger.Logger<unknown, void> =>
+  Logger.map(plainLogger, (line) => write(`${neutralise(line)}\n`))
 
 /** This logger in place of the default one. @since 0.1.0 @category layers */
 export const only = (logger: Logger.Logger<unknown, void>): Layer.Layer<never> =>
@@ -46,12 +66,9 @@ export const layer: Layer.Layer<never, never, Environment> = Layers.scopedDiscar
     const file = variable(environment, "HANZO_LOG_FILE")
     const place = file === undefined ? undefined : path.resolve(environment.cwd, file)
     const redact = redactor(environment.vars)
-    const logger = make((line) =>
-      quietly(() => {
-        const clean = redact(line)
-        return place === undefined ? void writeSync(2, clean) : appendFileSync(place, clean, { mode: 0o600 })
-      })
-    )
+    const logger = place === undefined
+      ? makePlain((line) => quietly(() => void writeSync(2, redact(line))))
+      : make((line) => quietly(() => appendFileSync(place, redact(line), { mode: 0o600 })))
     yield* Effect.locallyScopedWith(
       FiberRef.currentLoggers,
       (all) => HashSet.add(HashSet.remove(all, Logger.defaultLogger), logger)

@@ -237,7 +237,10 @@ describe("commands as processes", () => {
   it("the log goes to stderr or its file, never to stdout", () => {
     const file = join(directory, "log.txt")
     const argv = ["run", "-m", "scripted/echo", "--no-session", "hello"]
-    assert.strictEqual(run(argv, "", { HANZO_LOG_LEVEL: "all" }).out, "hello\n")
+    const told = run(argv, "", { HANZO_LOG_LEVEL: "all", OTEL_EXPORTER_OTLP_ENDPOINT: "nope" })
+    assert.strictEqual(told.out, "hello\n")
+    assert.match(told.err, /^hanzo-dev: warning: OTEL_EXPORTER_OTLP_ENDPOINT is no http or https address/mu)
+    for (const line of told.err.trimEnd().split("\n")) assert.match(line, /^hanzo-dev: [a-z]+: /u)
     const logged = run(argv, "", { HANZO_LOG_LEVEL: "all", HANZO_LOG_FILE: file })
     assert.deepEqual(logged, { code: 0, out: "hello\n", err: "" })
   })

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { choose, telemetrySecrets } from "../../src/config/TelemetryTarget.ts"
 import type { TelemetryConfig } from "../../src/config/Schema.ts"
+import * as Tiers from "../../src/config/Tiers.ts"
 
 const of = (
   vars: Readonly<Record<string, string>>,
@@ -11,6 +12,22 @@ const of = (
 
 const base = "OTEL_EXPORTER_OTLP_ENDPOINT"
 const here = "http://127.0.0.1:4318"
+
+describe("the check of the settings", () => {
+  it("says where an address stands that is none", () => {
+    const { issues } = Tiers.fromText(
+      "user",
+      "/s.json",
+      "{\n  \"telemetry\": { \"endpoint\": \"nope\", \"traces_endpoint\": \"http://127.0.0.1:1/v1/traces\",\n" +
+        "    \"metricsEndpoint\": \"ftp://x\", \"headers\": { \"endpoint\": \"x\" } }\n}"
+    )
+    assert.deepStrictEqual(issues.map(({ code, column, key, line, severity }) => [severity, code, key, line, column]), [
+      ["warning", "invalid_value", "telemetry.endpoint", 2, 30],
+      ["warning", "invalid_value", "telemetry.metrics_endpoint", 3, 24]
+    ])
+    assert.match(issues[0]?.message ?? "", /^telemetry\.endpoint is no http or https address/)
+  })
+})
 
 describe("the target", () => {
   it("is none without an endpoint", () => {
@@ -56,7 +73,7 @@ describe("the target", () => {
 
   it("says in one line why an endpoint cannot be used", () => {
     assert.match(of({ [base]: "localhost:4317" }).problem ?? "", /^OTEL_EXPORTER_OTLP_ENDPOINT is no http/)
-    assert.match(of({}, { endpoint: "ftp://x" }).problem ?? "", /^telemetry\.endpoint is no http/)
+    assert.deepStrictEqual(of({}, { endpoint: "ftp://x" }), { target: null, problem: null }, "its check has said it")
     const grpc = of({ [base]: here, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" })
     assert.isNull(grpc.target)
     assert.match(grpc.problem ?? "", /OTEL_EXPORTER_OTLP_PROTOCOL is "grpc"/)

@@ -198,6 +198,22 @@ describe("trust", () => {
     assert.strictEqual(theirs.seen.length, before + 1)
   })
 
+  it("many things that wait are not told one by one", async () => {
+    const commands = join(project, ".hanzo", "commands")
+    mkdirSync(commands)
+    try {
+      for (let i = 0; i < 30; i++) {
+        writeFileSync(join(commands, `c${i}.md`), "---\nallowed-tools: bash(ls)\n---\ndo it\n")
+      }
+      const ran = await run(["run", "-m", "scripted/echo", "--no-session", "x"])
+      assert.deepEqual([ran.code, ran.out], [0, "x\n"])
+      assert.match(ran.err, /warning:.*and \d+ more\n {2}hanzo-dev config trust shows it and asks/u)
+      assert.isAtMost(ran.err.split("does not count").length, 11)
+    } finally {
+      rmSync(commands, { recursive: true })
+    }
+  })
+
   it("config trust --yes, one changed byte, and back", async () => {
     clean()
     writeFileSync(settings(), hostile())
