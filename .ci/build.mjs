@@ -39,10 +39,8 @@ const bundle = {
   legalComments: "none",
   // Loaded by a few commands, or at all only on some versions of Node: they stay packages of their own.
   external: ["@photostructure/sqlite", "node:sqlite", "linkedom", "turndown", "@mozilla/readability"],
-  // The CommonJS build of the first loads its parts in a way that no bundler follows, the other build of the second is
-  // for ES modules only.
+  // Its other build is for ES modules only.
   alias: {
-    "jsonc-parser": "jsonc-parser/lib/esm/main.js",
     "web-tree-sitter": join(root, "node_modules", "web-tree-sitter", "web-tree-sitter.cjs")
   },
   supported: { "dynamic-import": false },

@@ -2,6 +2,8 @@
 // for every module that imports it. Those that most starts do not need are loaded by the first call of one of their
 // functions: each of them takes a millisecond or more.
 import { builtinModules, createRequire } from "node:module"
+import { dirname } from "node:path"
+import { fileURLToPath } from "node:url"
 
 const require = createRequire(import.meta.url)
 
@@ -43,10 +45,34 @@ const contents = (name) => {
   ].join("\n")
 }
 
+// Packages of functions that a usual start does not call, loaded by the first call: the build that bundles, and the names
+// that are used. jsonc-parser writes 1,200 texts into tables when it is loaded; its other build loads its parts in a way
+// that no bundler follows.
+const packages = {
+  "jsonc-parser": {
+    file: "jsonc-parser/lib/esm/main.js",
+    names: ["applyEdits", "createScanner", "findNodeAtLocation", "modify", "parseTree", "printParseErrorCode"]
+  }
+}
+
+const latePackage = ({ file, names }) =>
+  [
+    "let loaded",
+    `const load = () => loaded ??= require(${JSON.stringify(file)})`,
+    ...names.map((name) => `export const ${name} = (...args) => load().${name}(...args)`)
+  ].join("\n")
+
 /** @type {import("esbuild").Plugin} */
 export const builtins = {
   name: "builtins",
   setup: (build) => {
+    const late = new RegExp(`^(?:${Object.keys(packages).join("|")})$`)
+    build.onResolve({ filter: late }, ({ path }) => ({ path, namespace: "late", sideEffects: false }))
+    build.onLoad({ filter: /.*/, namespace: "late" }, ({ path }) => ({
+      contents: latePackage(packages[path]),
+      loader: "js",
+      resolveDir: dirname(dirname(fileURLToPath(import.meta.url)))
+    }))
     const filter = new RegExp(`^(?:node:)?(?:${known.join("|")})$`)
     build.onResolve({ filter }, ({ kind, namespace, path }) =>
       kind === "import-statement" && namespace !== "builtin"

@@ -10,7 +10,7 @@ import { type CheckedRoot, type Entry, type LocatedHook, plain } from "./Checked
 import * as Document from "./Document.ts"
 import { hookComplaints } from "./HookRules.ts"
 import { checkRules, type LocatedRule } from "./RuleCheck.ts"
-import { HanzoConfig } from "./Schema.ts"
+import { fields } from "./Sections.ts"
 import {
   acceptsAbsence,
   fits,
@@ -20,9 +20,11 @@ import {
   isRefined,
   isValid,
   knownKeys,
+  type Shape,
   shapeOf,
   spellingsOf,
   strip,
+  topShape,
   unrefined,
   wanted
 } from "./SchemaTypes.ts"
@@ -89,10 +91,6 @@ const free = (node: Document.Node): unknown => {
       return node.value
   }
 }
-
-const top = HanzoConfig.ast
-
-const hookList: AST.AST = HanzoConfig.fields.hooks.ast
 
 const itemType = (ast: AST.AST): AST.AST | undefined => {
   const base = unrefined(ast)
@@ -227,7 +225,7 @@ export class Check {
       )
     }
     if (node.type === "object") {
-      return isFree(unrefined(type)) ? this.freeObject(node, path) : this.object(node, unrefined(type), path)
+      return isFree(unrefined(type)) ? this.freeObject(node, path) : this.object(node, shapeOf(unrefined(type)), path)
     }
     if (node.type === "array") return this.array(node, type, path)
     if (node.type === "number" && !Number.isFinite(node.value)) {
@@ -260,9 +258,9 @@ export class Check {
   }
 
   /** Undefined when a key that it cannot do without is missing or rejected. */
-  object(node: Document.Node & { readonly type: "object" }, ast: AST.AST, path: string): Entry | undefined {
+  object(node: Document.Node & { readonly type: "object" }, shape: Shape, path: string): Entry | undefined {
     const members = new Map<string, Entry>()
-    const { byName, index, names, required } = shapeOf(ast)
+    const { byName, index, names, required } = shape
     const prefix = path === "" ? "" : `${path}.`
     const found = this.members(node, names, prefix)
     for (const member of found) {
@@ -318,11 +316,12 @@ export class Check {
     const entryType = types.find(AST.isTypeLiteral)?.indexSignatures[0]?.type
     if (node.type !== "object" || entryType === undefined) return this.value(node, ast, "mcp_servers")
     const members = new Map<string, Entry>()
+    const shape = shapeOf(unrefined(entryType))
     for (const { key, value } of this.members(node, [], "mcp_servers.")) {
       const path = `mcp_servers.${key}`
       const before = this.errors
       const entry = value.type === "object"
-        ? this.object(checkServer(this, value, path), unrefined(entryType), path)
+        ? this.object(checkServer(this, value, path), shape, path)
         : this.value(value, entryType, path)
       if (entry !== undefined) members.set(key, entry)
       if (this.errors > before) this.invalid_servers.add(key)
@@ -418,10 +417,10 @@ export class Check {
           value.offset,
           `managed settings can only deny, limit and say where telemetry goes; ${key} is ignored here`
         )
-      } else if (key === "hooks" && value.type === "array") hooks = this.items(value, hookList, "hooks")
+      } else if (key === "hooks" && value.type === "array") hooks = this.items(value, fields.hooks().ast, "hooks")
       else kept.push(member)
     }
-    const checked = this.object({ ...node, members: kept }, top, "")
+    const checked = this.object({ ...node, members: kept }, topShape, "")
     return {
       values: checked?.kind === "object" ? checked.members : new Map(),
       rules,

@@ -9,7 +9,8 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as AST from "effect/SchemaAST"
 import type * as Document from "./Document.ts"
-import { HanzoConfig } from "./Schema.ts"
+import { once } from "../domain/Once.ts"
+import { fields } from "./Sections.ts"
 import { camel } from "./Words.ts"
 
 const stripped = new WeakMap<AST.AST, ReadonlyArray<AST.AST>>()
@@ -93,20 +94,36 @@ export const acceptsAbsence = (path: string, name: string): boolean =>
   (path === "lsp" && name === "servers") || (path === "auth" && name === "providers")
 
 /** Every key of the settings' top level. @since 0.1.0 @category constants */
-export const knownKeys: ReadonlyArray<string> = AST.isTypeLiteral(HanzoConfig.ast)
-  ? HanzoConfig.ast.propertySignatures.map((property) => String(property.name))
-  : []
+export const knownKeys: ReadonlyArray<string> = Object.keys(fields)
 
 /** @since 0.1.0 @category combinators */
 export const isKnown = (key: string): boolean => knownKeys.includes(key)
 
 /** What a type of the Schema says about an object; made once a type. @since 0.1.0 @category models */
 export interface Shape {
-  readonly byName: ReadonlyMap<string, AST.PropertySignature>
+  readonly byName: ReadonlyMap<string, { readonly type: AST.AST; readonly isOptional: boolean }>
   readonly names: ReadonlyArray<string>
   readonly index: AST.IndexSignature | undefined
   /** Keys that must be there. */
   readonly required: ReadonlyArray<string>
+}
+
+/** The top level: the type of a key is made when the key is met. @since 0.1.0 @category constants */
+export const topShape: Shape = {
+  byName: new Map(
+    Object.entries(fields).map(([key, make]): [string, { readonly type: AST.AST; readonly isOptional: boolean }] => {
+      const ast = once((): AST.AST => make().ast)
+      return [key, {
+        get type() {
+          return ast()
+        },
+        isOptional: false
+      }]
+    })
+  ),
+  names: knownKeys,
+  index: undefined,
+  required: knownKeys
 }
 
 const shapes = new WeakMap<AST.AST, Shape>()

@@ -5,8 +5,9 @@
  */
 import type { Check } from "./Check.ts"
 import type * as Document from "./Document.ts"
+import { once } from "../domain/Once.ts"
 import { identityComplaints, loginComplaints } from "./LoginCheck.ts"
-import { McpServerConfig } from "./Schema.ts"
+import { mcpServerConfig } from "./Sections.ts"
 import { quote } from "./Words.ts"
 
 /** Whether an http or https address stands here, or a variable that may hold one. @since 0.1.0 @category combinators */
@@ -24,12 +25,12 @@ export const isAdjusting = (members: ReadonlyMap<string, unknown>): boolean =>
 
 type ObjectNode = Document.Node & { readonly type: "object" }
 
-const known = new Set(Object.keys(McpServerConfig.fields))
+const known = once(() => new Set(Object.keys(mcpServerConfig().fields)))
 
 const snake = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /** `transport` is an older name of `type`; the other spellings are the check's own affair. */
-const named = (key: string): string => key === "transport" ? "type" : known.has(key) ? key : snake(key)
+const named = (key: string): string => key === "transport" ? "type" : known().has(key) ? key : snake(key)
 
 /** The members that are there, under their names in snake_case. */
 const present = (node: ObjectNode): ReadonlyMap<string, Document.Node> =>
@@ -101,7 +102,7 @@ export const checkServer = (check: Check, node: ObjectNode, path: string): Objec
   }
   if (command === undefined && url === undefined) {
     for (const [key, value] of given) {
-      if (!known.has(key) || isOverlayKey(key)) continue
+      if (!known().has(key) || isOverlayKey(key)) continue
       wrong(
         `${path}.${key}`,
         value.offset,

@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import { Config } from "../config/Config.ts"
 import { placesOf, present } from "../config/ExtensionPlaces.ts"
 import * as Layers from "../domain/Layers.ts"
+import { once } from "../domain/Once.ts"
 import { Workspace } from "../domain/Workspace.ts"
 import { Dirs } from "../platform/Dirs.ts"
 import type { Catalogue, Command, Invocation, Skill } from "./Catalogue.ts"
@@ -97,7 +98,7 @@ interface SessionState {
   bytes: number
 }
 
-const call = /^\s*\/([\p{L}\p{N}][\p{L}\p{N}_.:-]*)(?:[ \t]+([^\n]*))?(?:\n([\s\S]*))?$/u
+const call = once(() => /^\s*\/([\p{L}\p{N}][\p{L}\p{N}_.:-]*)(?:[ \t]+([^\n]*))?(?:\n([\s\S]*))?$/u)
 
 const make = Effect.gen(function*() {
   const fs = yield* FileSystem.FileSystem
@@ -234,7 +235,7 @@ const make = Effect.gen(function*() {
   const invocation: InstructionsService["invocation"] = (prompt) =>
     Effect.gen(function*() {
       if (!prompt.trimStart().startsWith("/")) return null
-      const found = call.exec(prompt)
+      const found = call().exec(prompt)
       if (found === null) return null
       const [, name = "", raw = "", rest = ""] = found
       if (name === "skill") {
