@@ -18,7 +18,8 @@ import type { JsonObject } from "../domain/Json.ts"
 import { resultText } from "../domain/ToolExecutor.ts"
 import { programsOfLine } from "../platform/ProgramFiles.ts"
 import { type ProgramWatch, watchPrograms } from "../platform/ProgramWatch.ts"
-import type { Completed, ProcessError, ProcessesService } from "../platform/Processes.ts"
+import type { ProcessError } from "../platform/ProcessError.ts"
+import type { Completed, ProcessesService } from "../platform/Processes.ts"
 import {
   canDeny,
   type HookScene,

@@ -16,51 +16,14 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as childProcess from "node:child_process"
-import * as fs from "node:fs"
-import { TaggedError } from "../domain/TaggedError.ts"
 import * as Layers from "../domain/Layers.ts"
 import * as Streams from "../domain/Streams.ts"
+import { ProcessError, words } from "./ProcessError.ts"
 import * as ProcessGroups from "./ProcessGroups.ts"
 import { type Descriptor, makeProcessOutput, type OutputChunk } from "./ProcessOutput.ts"
-
-/**
- * Why a process did not start, or its input could not be written.
- *
- * | reason | meaning |
- * | --- | --- |
- * | `not_found` | no such program (ENOENT) |
- * | `not_executable` | no permission to run it (EACCES) |
- * | `bad_directory` | the working directory is missing or none |
- * | `too_long` | arguments or environment over the system's limit (E2BIG) |
- * | `limit` | out of processes, descriptors or memory |
- * | `invalid` | a NUL in an argument, the directory or the environment |
- * | `closed` | the child no longer reads its input |
- * | `refused` | the policy in force does not let it start |
- * | `failed` | anything else |
- *
- * @since 0.1.0
- * @category errors
- */
-export class ProcessError extends TaggedError("@hanzo/dev/platform/ProcessError")("ProcessError", () => ({
-  reason: Schema.Literal(
-    "not_found",
-    "not_executable",
-    "bad_directory",
-    "too_long",
-    "limit",
-    "invalid",
-    "closed",
-    "refused",
-    "failed"
-  ),
-  /** The program's name alone: arguments may hold what must not be shown. */
-  program: Schema.String,
-  message: Schema.String
-})) {}
+import { start } from "./ProcessStart.ts"
 
 /** @since 0.1.0 @category models */
 export interface SpawnInput {
@@ -145,56 +108,6 @@ export interface ProcessesService {
   readonly run: (input: RunInput) => Effect.Effect<Completed, ProcessError>
 }
 
-const reasons: Readonly<Record<string, ProcessError["reason"]>> = {
-  ENOENT: "not_found",
-  ENOTDIR: "bad_directory",
-  EACCES: "not_executable",
-  EPERM: "not_executable",
-  ENOEXEC: "not_executable",
-  E2BIG: "too_long",
-  EAGAIN: "limit",
-  EMFILE: "limit",
-  ENFILE: "limit",
-  ENOMEM: "limit",
-  ERR_INVALID_ARG_VALUE: "invalid",
-  EPIPE: "closed",
-  ERR_STREAM_DESTROYED: "closed",
-  ERR_STREAM_WRITE_AFTER_END: "closed"
-}
-
-const words: Readonly<Record<ProcessError["reason"], string>> = {
-  not_found: "no such program on PATH",
-  not_executable: "not allowed to run it",
-  bad_directory: "its working directory is missing or no directory",
-  too_long: "its arguments or environment are too long for the system; put long text into a file",
-  limit: "the system is out of processes, descriptors or memory",
-  invalid: "an argument, the directory or a variable holds a NUL character",
-  closed: "it no longer reads its input",
-  refused: "the sandbox does not allow it",
-  failed: "the system refused"
-}
-
-const isDirectory = (path: string): boolean => {
-  try {
-    return fs.statSync(path).isDirectory()
-  } catch {
-    return false
-  }
-}
-
-const toError = (input: SpawnInput, cause: unknown): ProcessError => {
-  const code = typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : ""
-  const known = reasons[code] ?? "failed"
-  // The system says ENOENT for a missing directory as well.
-  const reason = known === "not_found" && !isDirectory(input.cwd) ? "bad_directory" : known
-  const where = reason === "bad_directory" ? ` (${input.cwd})` : ""
-  return new ProcessError({
-    reason,
-    program: input.argv[0],
-    message: `cannot start ${input.argv[0]}: ${words[reason]}${where}${code === "" ? "" : ` [${code}]`}`
-  })
-}
-
 /** The longest wait a timer takes as one number (reading 0, G7). */
 const longest = 2 ** 31 - 1
 
@@ -223,63 +136,6 @@ const pipeGrace = Duration.millis(80)
 const defaultGrace = Duration.seconds(2)
 /** A child that KILL does not end within this hangs in the kernel; nothing more can be done about it. */
 const killWait = Duration.seconds(5)
-
-/**
- * Descriptors above 2 that a child would inherit. Node opens its own close-on-exec; these are the ones our own parent
- * left open for us, so they are looked for once. Known on Linux only.
- */
-const inheritable = (): ReadonlyArray<number> => {
-  const closeOnExec = 0o2000000
-  try {
-    return fs.readdirSync("/proc/self/fd").map(Number).filter((fd) => {
-      if (fd < 3 || fd > 1023) return false
-      try {
-        const flags = /^flags:\s*([0-7]+)/mu.exec(fs.readFileSync(`/proc/self/fdinfo/${fd}`, "latin1"))?.[1]
-        return flags !== undefined && (Number.parseInt(flags, 8) & closeOnExec) === 0
-      } catch {
-        return false
-      }
-    })
-  } catch {
-    return []
-  }
-}
-
-let leaks: { readonly fds: ReadonlyArray<number>; readonly blank: number } | undefined
-
-/** Entries for descriptors 3 and up: nothing, and /dev/null over what would leak. */
-const blanked = (): Array<"ignore" | number> => {
-  if (leaks === undefined) {
-    const fds = inheritable()
-    leaks = { fds, blank: fds.length === 0 ? -1 : fs.openSync("/dev/null", "r+") }
-  }
-  const { blank, fds } = leaks
-  return Array.from({ length: Math.max(2, ...fds) - 2 }, (_, i) => fds.includes(i + 3) ? blank : "ignore")
-}
-
-const start = (input: SpawnInput): Effect.Effect<childProcess.ChildProcess, ProcessError> =>
-  Effect.async((resume) => {
-    try {
-      const [program, ...args] = input.argv
-      const child = childProcess.spawn(program, args, {
-        cwd: input.cwd,
-        env: Object.fromEntries(input.env),
-        detached: true,
-        shell: false,
-        windowsHide: true,
-        stdio: [input.stdin === undefined || input.stdin === "closed" ? "ignore" : "pipe", "pipe", "pipe", ...blanked()]
-      })
-      if (child.pid === undefined) {
-        child.once("error", (cause) => resume(Effect.fail(toError(input, cause))))
-      } else {
-        ProcessGroups.register(child.pid)
-        child.on("error", () => undefined)
-        resume(Effect.succeed(child))
-      }
-    } catch (cause) {
-      resume(Effect.fail(toError(input, cause)))
-    }
-  })
 
 const spawn = (input: SpawnInput): Effect.Effect<RunningProcess, ProcessError, Scope.Scope> =>
   Effect.uninterruptible(Effect.gen(function*() {

@@ -7,7 +7,8 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { EnvironmentService } from "../platform/Environment.ts"
-import type { Completed, ProcessError, ProcessesService, SpawnInput } from "../platform/Processes.ts"
+import type { ProcessError } from "../platform/ProcessError.ts"
+import type { Completed, ProcessesService, SpawnInput } from "../platform/Processes.ts"
 import { SnapshotError } from "./Snapshots.ts"
 
 /** @since 0.1.0 @category models */

@@ -9,13 +9,8 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import {
-  type ExitStatus,
-  ProcessError,
-  Processes,
-  type ProcessesService,
-  type SpawnInput
-} from "../platform/Processes.ts"
+import { ProcessError } from "../platform/ProcessError.ts"
+import { type ExitStatus, Processes, type ProcessesService, type SpawnInput } from "../platform/Processes.ts"
 import { Spawner } from "../platform/Spawner.ts"
 
 /** `output` are pieces in the order in which they come; `delay_ms` waits by the Clock before a piece or the exit. @since 0.1.0 @category models */

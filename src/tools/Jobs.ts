@@ -15,7 +15,8 @@ import * as Stream from "effect/Stream"
 import { TaggedError } from "../domain/TaggedError.ts"
 import * as Layers from "../domain/Layers.ts"
 import { Ids } from "../domain/Ids.ts"
-import type { ExitStatus, ProcessError, RunningProcess, SpawnInput } from "../platform/Processes.ts"
+import type { ProcessError } from "../platform/ProcessError.ts"
+import type { ExitStatus, RunningProcess, SpawnInput } from "../platform/Processes.ts"
 import { Spawner } from "../platform/Spawner.ts"
 
 /** @since 0.1.0 @category models */
