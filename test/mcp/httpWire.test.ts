@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "effect/FastCheck"
 import type { JsonRpcObject } from "../../src/codec/JsonRpc.ts"
-import { scopesFor } from "../../src/mcp/Auth.ts"
+import { scopesFor } from "../../src/mcp/AuthLogins.ts"
 import * as Challenge from "../../src/mcp/Challenge.ts"
 import * as HttpWire from "../../src/mcp/HttpWire.ts"
 import { isBareOrigin } from "../../src/mcp/IssuerMetadata.ts"
