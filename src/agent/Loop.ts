@@ -1,5 +1,5 @@
 /**
- * The driver: input, attempt, outcome, tools, again; retries and limits. Policy only, the attempt has none.
+ * The loop: input, attempt, outcome, tools, again; retries and limits. Policy only, the attempt has none.
  *
  * @since 0.1.0
  */

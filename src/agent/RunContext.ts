@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
 import type { IdsService } from "../domain/Ids.ts"
 import type { RunPermissionMode } from "../domain/Permission.ts"
@@ -16,7 +16,9 @@ import type { CostLimits } from "../provider/CostLimits.ts"
 import type { ResolvedModel } from "../provider/Models.ts"
 import type { SessionStoreService } from "../storage/SessionStore.ts"
 import type { Expansion } from "../tools/McpAccess.ts"
+import { restricted } from "../tools/ToolAccess.ts"
 import type { CompactionGate } from "./CompactionGate.ts"
+import type { PromptExpansion } from "./PromptExpansion.ts"
 import type { RunHooks } from "./RunHooks.ts"
 import type { RunNode } from "./RunTree.ts"
 
@@ -54,4 +56,63 @@ export interface RunContext extends RunServices {
   readonly emit: (events: ReadonlyArray<AgentEventBody>) => Effect.Effect<void>
   readonly nextItemId: () => string
   readonly claimCallId: (id: string) => string
+}
+
+/** Questions of a subagent carry its name. */
+const named = (agent: string) => (prompter: PermissionPrompterService): PermissionPrompterService => ({
+  name: prompter.name,
+  requestPermission: (tool_name, input, context) => prompter.requestPermission(tool_name, input, { ...context, agent }),
+  ...(prompter.ask === undefined
+    ? {}
+    : {
+      ask: (question, context) =>
+        prompter.ask?.(question, { ...context, agent }) ?? Effect.succeed({ action: "escalate" })
+    })
+})
+
+/** `used` are ids of calls that are taken; those of the run come to them. @since 0.1.0 @category constructors */
+export const make = (
+  services: RunServices,
+  run: Pick<RunContext, "node" | "hooks" | "compaction" | "code" | "limits" | "emit"> & {
+    readonly expansion: PromptExpansion
+    readonly used: Set<string>
+  }
+): RunContext => {
+  const { expansion, node, used } = run
+  const { effort, model, run_id, session_id } = node
+  const child = node.parent !== null
+  const stem = run_id.slice(run_id.indexOf("_") + 1)
+  let items = 0
+  const context: RunContext = {
+    ...services,
+    tools: restricted(services.tools, node.access, node.label),
+    prompters: child ? services.prompters.map(named(node.label)) : services.prompters,
+    hooks: run.hooks,
+    compaction: run.compaction,
+    expand: (content) => expansion.expand(context, content),
+    code: run.code,
+    session_id,
+    run_id,
+    model,
+    permission_mode: node.permission_mode,
+    send: {
+      model: model.name,
+      session_id,
+      booked: true,
+      ...(effort === undefined ? {} : { effort })
+    },
+    max_turns: node.max_turns,
+    max_cost_usd: node.max_cost_usd,
+    node,
+    limits: run.limits,
+    emit: run.emit,
+    nextItemId: () => `item_${stem}_${items++}`,
+    claimCallId: (id) => {
+      let unique = id === "" ? `call_${stem}_${used.size}` : id
+      for (let n = 2; used.has(unique); n++) unique = `${id}_${n}`
+      used.add(unique)
+      return unique
+    }
+  }
+  return context
 }

@@ -9,13 +9,19 @@ import type { Effort } from "../domain/ApiClient.ts"
 import * as Layers from "../domain/Layers.ts"
 import type { Message } from "../domain/Message.ts"
 import type { RunPermissionMode } from "../domain/Permission.ts"
-import type { Usage } from "../domain/Usage.ts"
+import * as Usage from "../domain/Usage.ts"
+import { rounded } from "../provider/Cost.ts"
 import type { ResolvedModel } from "../provider/Models.ts"
 import type { ToolAccess } from "../tools/ToolAccess.ts"
+import type { RunInput } from "./Agent.ts"
 import type { Checkpoint } from "./Checkpoint.ts"
+import type { RunState } from "./Loop.ts"
 
 /** A session's own agent is at 0; what stands here has no subagents any more (reading 14.4). @since 0.1.0 @category constants */
 export const maxDepth = 2
+
+/** Model requests of one prompt unless said otherwise (reading 2.8). */
+const defaultMaxTurns = 100
 
 /** A run as those that it starts see it. @since 0.1.0 @category models */
 export interface RunNode {
@@ -41,9 +47,40 @@ export interface RunNode {
   /** What the run itself has cost, with its subagents that have ended; null = it has no price. */
   readonly cost: () => number | null
   /** Takes over what a subagent has used. */
-  readonly absorb: (usage: Usage, cost_usd: number | null) => void
+  readonly absorb: (usage: Usage.Usage, cost_usd: number | null) => void
   /** Subagents that run. */
   readonly running: Set<RunNode>
+}
+
+/** `checkpoint` is that of a session's own run; null = none are made. @since 0.1.0 @category constructors */
+export const nodeOf = (
+  input: RunInput,
+  run: Pick<RunNode, "session_id" | "run_id" | "model" | "checkpoint"> & { readonly state: RunState }
+): RunNode => {
+  const { child } = input
+  const { checkpoint, model, run_id, session_id, state } = run
+  return {
+    session_id,
+    run_id,
+    parent: child?.parent ?? null,
+    depth: child === undefined ? 0 : child.parent.depth + 1,
+    label: child?.label ?? "",
+    access: child?.access ?? [],
+    permission_mode: input.permission_mode ?? "default",
+    model,
+    effort: input.effort,
+    max_turns: input.max_turns ?? defaultMaxTurns,
+    max_cost_usd: input.max_cost_usd ?? null,
+    system_prompt_append: input.system_prompt_append ?? "",
+    checkpoint,
+    messages: () => state.messages,
+    cost: () => state.cost_usd,
+    absorb: (usage, cost_usd) => {
+      state.usage = Usage.add(state.usage, usage)
+      if (cost_usd !== null) state.cost_usd = rounded((state.cost_usd ?? 0) + cost_usd)
+    },
+    running: new Set()
+  }
 }
 
 /** The session's own run at the top of the tree. @since 0.1.0 @category combinators */
