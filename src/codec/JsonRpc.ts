@@ -66,7 +66,8 @@ export type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcRespo
  */
 export interface JsonRpcInvalid {
   readonly _tag: "Invalid"
-  readonly why: "not_json" | "too_deep" | "not_a_message" | "empty_batch"
+  /** `neither`: an id, and neither a method nor a result nor an error. */
+  readonly why: "not_json" | "too_deep" | "not_a_message" | "neither" | "empty_batch"
   readonly id: JsonRpcId | null
   readonly answer: boolean
 }
@@ -190,7 +191,7 @@ export const fromJson = (value: unknown): JsonRpcItem => {
     if (id === undefined) return { jsonrpc: "2.0", ...rest }
     return known === null ? refuse() : { jsonrpc: "2.0", id: known, ...rest }
   }
-  if (!answer) return refuse()
+  if (!answer) return method === undefined && known !== null ? invalid("neither", known) : refuse()
   const failure = own(value, "error")
   // Some peers send both, one of them null.
   if (failure !== undefined && failure !== null) {

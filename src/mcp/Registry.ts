@@ -156,11 +156,7 @@ export const make = (first: McpWorld): Effect.Effect<McpService, never, Scope.Sc
         const all = sorted()
         yield* Effect.forEach(
           all,
-          (server) =>
-            Effect.zipRight(
-              Effect.timeoutOption(server.start, server.definition.limits.connect_timeout_ms),
-              server.refreshExpired
-            ),
+          (server) => Effect.zipRight(server.arrival, server.refreshExpired),
           { concurrency: "unbounded", discard: true }
         )
         for (const notice of namingNotices()) events.unsafeOffer(notice)
@@ -191,20 +187,22 @@ export const make = (first: McpWorld): Effect.Effect<McpService, never, Scope.Sc
               `[${progress}${total === undefined ? "" : ` of ${total}`}]${message === undefined ? "" : ` ${message}`}\n`
             )
         }
+        let used: McpConnection | null = null
+        const by = (connection: McpConnection) => {
+          used = connection
+          return connection.callTool(tool.raw_name, input, options)
+        }
         const once = Effect.suspend(() => {
           const connection = server.current()
-          return connection === null
-            ? Effect.flatMap(server.connection, (again) => again.callTool(tool.raw_name, input, options))
-            : connection.callTool(tool.raw_name, input, options)
+          return connection === null ? Effect.flatMap(server.connection, by) : by(connection)
         })
         const told = (result: McpCallResult): Effect.Effect<McpCallResult> =>
           shown === null ? Effect.succeed(result) : Effect.as(shown.end, result)
         const sent = Effect.matchEffect(once, {
           onFailure: (error) =>
             // what was not sent has not run: another connection may take it
-            error.sent === false && (error.reason === "closed" || error.reason === "exited") &&
-              server.state().phase === "closed"
-              ? Effect.flatMap(once, told)
+            used !== null && error.sent === false && (error.reason === "closed" || error.reason === "exited")
+              ? Effect.flatMap(Effect.zipRight(server.gone(used), once), told)
               : Effect.fail(error),
           onSuccess: told
         })

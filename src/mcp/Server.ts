@@ -34,6 +34,8 @@ export const reconnection = { base_ms: 500, max_ms: 30_000, tries: 5 } as const
 export const quietMs = 200
 /** And at the latest so long after the first one. @since 0.1.0 @category constants */
 export const latestMs = 2_000
+/** So long after its limit a handshake has been failed, however busy the machine is, milliseconds. */
+const verdictMs = 1_000
 
 /** @since 0.1.0 @category models */
 export interface ServerOptions {
@@ -89,6 +91,8 @@ export class Server {
   #lists: Lists = noLists
   /** Attempts that may still follow when this one fails. */
   #left = 0
+  /** The handshake is on: its own limit will end it. */
+  #greeting = false
   #retired = false
   #firstNotice: number | null = null
   #lastNotice = 0
@@ -148,16 +152,21 @@ export class Server {
       this.#connection = null
       if (this.#life?.ready === ready) this.#life.over = true
     })
+    const greeted = Effect.sync(() => {
+      this.#greeting = false
+    })
     const life = Effect.gen(this, function*() {
       const { client_info, handlers, transport } = this.#options
       const { limits, protocol } = this.definition
-      const connection = yield* connect(yield* transport, {
+      const way = yield* transport
+      this.#greeting = true
+      const connection = yield* connect(way, {
         client_info,
         limits,
         protocol,
         ...(this.#era === undefined ? {} : { era: this.#era }),
         handlers: { ...handlers, onListChanged: (kind) => this.#listChanged(kind) }
-      })
+      }).pipe(Effect.ensuring(greeted))
       this.#era = connection.era
       this.#stale = false
       this.#firstNotice = null
@@ -252,6 +261,20 @@ export class Server {
     )
   )
 
+  /**
+   * `start`, waited for no longer than the connect limit: who is still listing then is late. Who is still in the handshake
+   * is not, as it fails by that same limit: how it went is known in a moment.
+   */
+  readonly arrival: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.raceFirst(
+      this.start,
+      Effect.zipRight(
+        sleep(this.definition.limits.connect_timeout_ms),
+        Effect.suspend(() => this.#greeting ? sleep(verdictMs) : Effect.void)
+      )
+    )
+  )
+
   /** The connection; one that has ended is made anew, with growing pauses between attempts (1.5). */
   readonly connection: Effect.Effect<McpConnection, McpError> = Effect.suspend(() =>
     this.#connection !== null ? Effect.succeed(this.#connection) : this.#alone(this.#again)
@@ -281,6 +304,14 @@ export class Server {
       yield* sleep(delay(ceiling(reconnection.base_ms, reconnection.max_ms, n), yield* Random.next))
     }
   })
+
+  /** Returns when nothing runs any more of a connection that is over or about to be. */
+  readonly gone = (connection: McpConnection): Effect.Effect<void> =>
+    Effect.suspend(() =>
+      this.#life === null || this.#connection !== connection
+        ? Effect.void
+        : Effect.asVoid(Fiber.await(this.#life.fiber))
+    )
 
   /** Ends the connection; returns when nothing of it runs any more. It can be started again. */
   readonly stop: Effect.Effect<void> = Effect.suspend(() =>

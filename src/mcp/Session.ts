@@ -18,7 +18,7 @@ import {
 } from "../codec/JsonRpc.ts"
 import * as TerminalText from "../codec/TerminalText.ts"
 import { CurrentSpan } from "../domain/Telemetry.ts"
-import type { JsonRpcError, JsonRpcPeer, JsonRpcRefusal } from "../rpc/JsonRpcPeer.ts"
+import { type JsonRpcError, type JsonRpcPeer, JsonRpcRefusal } from "../rpc/JsonRpcPeer.ts"
 import * as Asked from "./Asked.ts"
 import {
   type ConnectOptions,
@@ -100,6 +100,8 @@ export class Session {
   readonly #calls = new Map<number, McpCallInFlight>()
   readonly #tasks = new Map<string, McpCallInFlight>()
   readonly #progress = new Map<string, (progress: McpProgress) => Effect.Effect<void>>()
+  /** What ends the questions that were asked in a call. */
+  readonly #questions = new Map<McpCallInFlight, Set<() => void>>()
   #peer: McpPeer | null = null
 
   readonly #transport: McpTransport["kind"]
@@ -124,7 +126,7 @@ export class Session {
   error(
     reason: McpError["reason"],
     message: string,
-    more: { readonly code?: number; readonly data?: unknown; readonly limit_ms?: number } = {}
+    more: { readonly code?: number; readonly data?: unknown; readonly limit_ms?: number; readonly sent?: false } = {}
   ): McpError {
     return new McpError({ reason, server: this.server, message: `MCP server ${this.server}: ${message}`, ...more })
   }
@@ -179,7 +181,8 @@ export class Session {
       ...(isJsonObject(given) ? given : undefined),
       ...(this.era === "modern" && this.version !== null ? this.meta(this.version) : undefined)
     }
-    if (ask.onProgress !== undefined || ask.call !== undefined) meta["progressToken"] = id
+    // A token of the caller's own could be that of another request.
+    if (ask.onProgress !== undefined || ask.call !== undefined || "progressToken" in meta) meta["progressToken"] = id
     if (traceparent !== null) meta["traceparent"] = traceparent
     for (const _ in meta) return { ...params, _meta: meta }
     return params
@@ -225,6 +228,12 @@ export class Session {
     ask: Ask,
     traceparent: string | null
   ): Effect.Effect<unknown, JsonRpcError | McpError> {
+    if (peer.ended()) {
+      return Effect.mapError(peer.request(method), (error) => {
+        const { message, reason } = this.toMcpError(error, ask.limit)
+        return new McpError({ reason, server: this.server, message, sent: false })
+      })
+    }
     let own_id = 0
     const { call, onProgress } = ask
     const idle = ask.timeout_ms ?? this.limits[`${ask.limit}_timeout_ms`]
@@ -240,12 +249,38 @@ export class Session {
         if (onProgress !== undefined) this.#progress.set(String(id), onProgress)
         ask.onId?.(id)
       },
-      onEnd: () => {
-        if (call !== undefined) this.#calls.delete(own_id)
+      onEnd: (given_up) => {
+        if (call !== undefined) {
+          this.#calls.delete(own_id)
+          if (given_up) this.giveUp(call)
+        }
         if (onProgress !== undefined && this.#progress.get(String(own_id)) === onProgress) {
           this.#progress.delete(String(own_id))
         }
       }
+    })
+  }
+
+  /** Nobody waits for the call any more: what its server asked in it is not asked any longer. */
+  giveUp(call: McpCallInFlight): void {
+    for (const end of this.#questions.get(call) ?? []) end()
+  }
+
+  /** The answer to a question whose call is given up, when that happens. */
+  #unwanted(method: string, call: McpCallInFlight): Effect.Effect<unknown, JsonRpcRefusal> {
+    return Effect.async((resume) => {
+      const end = (): void =>
+        resume(
+          method === "elicitation/create"
+            ? Effect.succeed({ action: "cancel" })
+            : Effect.fail(new JsonRpcRefusal({ code: -1, message: "the call in which this was asked was given up" }))
+        )
+      const all = this.#questions.get(call) ?? new Set()
+      this.#questions.set(call, all.add(end))
+      return Effect.sync(() => {
+        all.delete(end)
+        if (all.size === 0 && this.#questions.get(call) === all) this.#questions.delete(call)
+      })
     })
   }
 
@@ -306,8 +341,9 @@ export class Session {
       const call = this.#callOf(request, on)
       const held = [...this.#calls].filter(([, each]) => call === null || each === call)
       const release = held.map(([id]) => peer.hold(id))
+      const answer = Asked.answer(request.method, request.params, this.handlers, this.asking(call))
       return Effect.ensuring(
-        Asked.answer(request.method, request.params, this.handlers, this.asking(call)),
+        call === null ? answer : Effect.raceFirst(answer, this.#unwanted(request.method, call)),
         Effect.sync(() => {
           for (const each of release) each()
         })

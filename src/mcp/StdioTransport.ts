@@ -6,6 +6,7 @@
  *
  * @since 0.1.0
  */
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -148,13 +149,18 @@ const open = (
       scope
     )
 
-    const writer = PipeWriter.make(running.post, () =>
-      new McpError({
+    // Nobody can be asked anything any more: the connection is over, also when the process goes on.
+    const deaf = yield* Deferred.make<void>()
+    yield* Effect.forkIn(Effect.interruptible(Effect.zipRight(Deferred.await(deaf), stop)), scope)
+    const writer = PipeWriter.make(running.post, (may_have_arrived) => {
+      Deferred.unsafeDone(deaf, Effect.void)
+      return new McpError({
         reason: "closed",
         server,
-        sent: false,
+        ...(may_have_arrived ? {} : { sent: false }),
         message: `the MCP server ${server} no longer reads its stdin`
-      }))
+      })
+    })
 
     const max = definition.max_message_bytes ?? defaultMaxMessageBytes
     let noisy = false

@@ -7,6 +7,8 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { isJsonObject, type JsonRpcObject } from "../codec/JsonRpc.ts"
 import { sleep } from "../domain/Backoff.ts"
@@ -18,8 +20,37 @@ import * as Wire from "./Wire.ts"
 const defaultPollMs = 1_000
 const shortestPollMs = 50
 const longestPollMs = 30_000
+/** A task whose call was given up before it was named is waited for so long, to be cancelled. */
+const birthMs = 2_000
 
 type Request = (method: string, params: JsonRpcObject, ask: Ask) => Effect.Effect<unknown, McpError>
+
+/**
+ * The answer that names the task. Given up before it came, it is waited for in the background for a while, and handed to
+ * `late`: a task is cancelled by its name and by nothing else. Then the request is given up.
+ */
+const born = <A, E>(
+  creation: Effect.Effect<A, E>,
+  late: (created: A) => Effect.Effect<void>,
+  scope: Scope.Scope
+): Effect.Effect<A, E> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(
+      Effect.forkIn(Effect.interruptible(creation), scope),
+      (creating) =>
+        Effect.onInterrupt(restore(Fiber.join(creating)), () => {
+          const soon = Effect.raceFirst(
+            Effect.option(Fiber.join(creating)),
+            Effect.as(sleep(birthMs), Option.none<A>())
+          )
+          return Effect.forkIn(
+            Effect.interruptible(Effect.flatMap(soon, (found) =>
+              Option.isSome(found) ? late(found.value) : Effect.asVoid(Fiber.interrupt(creating)))),
+            scope
+          )
+        })
+    )
+  )
 
 /**
  * The result of the call, as `tools/call` would have given it. Interruption and time limits cancel the task on the server.
@@ -38,13 +69,22 @@ export const run = (
     const limit_ms = ask.max_ms ?? session.limits.call_max_ms
     const began = yield* Clock.currentTimeMillis
     let token = 0
-    const created = yield* request("tools/call", { ...params, task: { ttl: limit_ms } }, {
-      ...ask,
-      onId: (id) => {
-        token = id
-      }
-    })
-    const task = isJsonObject(created) ? Wire.object(created, "task") : undefined
+    const taskOf = (created: unknown) => isJsonObject(created) ? Wire.object(created, "task") : undefined
+    const cancel = (taskId: string) => Effect.ignore(request("tasks/cancel", { taskId }, { limit: "list" }))
+    const created = yield* born(
+      request("tools/call", { ...params, task: { ttl: limit_ms } }, {
+        ...ask,
+        onId: (id) => {
+          token = id
+        }
+      }),
+      (late) => {
+        const taskId = Wire.text(taskOf(late) ?? {}, "taskId")
+        return taskId === undefined ? Effect.void : cancel(taskId)
+      },
+      scope
+    )
+    const task = taskOf(created)
     // It may run the call as an ordinary one all the same.
     if (task === undefined) return created
     const taskId = Wire.text(task, "taskId")
@@ -82,14 +122,9 @@ export const run = (
     return yield* poll(task).pipe(
       Effect.onExit((exit) => {
         release()
-        return Exit.isSuccess(exit)
-          ? Effect.void
-          : Effect.asVoid(
-            Effect.forkIn(
-              Effect.interruptible(Effect.ignore(request("tasks/cancel", { taskId }, { limit: "list" }))),
-              scope
-            )
-          )
+        if (Exit.isSuccess(exit)) return Effect.void
+        if (ask.call !== undefined) session.giveUp(ask.call)
+        return Effect.asVoid(Effect.forkIn(Effect.interruptible(cancel(taskId)), scope))
       })
     )
   })

@@ -30,9 +30,14 @@ export interface JsonRpcDuplex<E, C = undefined> {
    * Hands a message over, in the order of the calls. On one shared channel it succeeds when the message is on its way. Where a request has its own exchange,
    * it runs as long as that exchange does, and everything the exchange brought has been put into `incoming` before it
    * ends. Success never means that an answer came. A failure means that none will come: the request fails with it.
-   * Interruption gives the exchange up (its stream is closed); on a shared channel the message goes out whole or not at all.
+   * Interruption gives the exchange up (its stream is closed); on a shared channel the message goes out whole or not at
+   * all. `taken_back` is called if it was interrupted and it is certain that nothing has gone out.
    */
-  readonly send: (message: JsonRpcMessage, context: C | undefined) => Effect.Effect<void, E>
+  readonly send: (
+    message: JsonRpcMessage,
+    context: C | undefined,
+    taken_back?: () => void
+  ) => Effect.Effect<void, E>
   /**
    * All that comes in, in order, in the chunks in which it came; read once, by one reader, which pushes back while it
    * lags. The end is the end of the connection; a failure says why it ended.

@@ -111,8 +111,11 @@ export interface RequestOptions<C> {
   readonly context?: C | undefined
   /** Called with the id before the request is sent. */
   readonly onId?: (id: number) => void
-  /** Called once, when the request is over in any way, before its outcome is seen. */
-  readonly onEnd?: () => void
+  /**
+   * Called once, when the request is over in any way, before its outcome is seen. `given_up`: by us, by interruption or a
+   * time limit.
+   */
+  readonly onEnd?: (given_up: boolean) => void
 }
 
 /** @since 0.1.0 @category models */
@@ -135,6 +138,8 @@ export interface JsonRpcPeer<E, C = undefined> {
   readonly cancelInbound: (id: JsonRpcId) => Effect.Effect<void>
   /** Requests of ours without an answer. */
   readonly pending: () => ReadonlyArray<{ readonly id: number; readonly method: string }>
+  /** The connection has ended: what is asked now fails at once, and goes nowhere. */
+  readonly ended: () => boolean
   /** Returns when the connection has ended: with the duplex's error, or null for a plain end. */
   readonly closed: Effect.Effect<E | null>
   /** Ends it: all calls in flight fail with `error` (null = `closed`). The duplex's owner closes the duplex. */

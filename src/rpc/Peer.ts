@@ -188,13 +188,16 @@ export const make = <E, C = undefined>(
       if (JsonRpc.isInvalid(item)) {
         const text = item.why === "too_deep"
           ? `a message nested deeper than ${JsonRpc.maxDepth}; dropped`
+          : item.why === "neither"
+          ? "a message with neither a method nor a result nor an error; dropped"
           : `something that is no JSON-RPC message (${item.why}); dropped`
         const told = warn("invalid", text)
         const { id } = item
         if (id === null) return told
         return Effect.zipRight(
           told,
-          item.answer
+          // A result that is undefined goes missing on the way: what is left is the id of a request that waits for it.
+          item.answer || (item.why === "neither" && pending.find(id) !== undefined)
             ? settle(id, ({ method }) =>
               Effect.fail(
                 new JsonRpcError({ reason: "invalid_response", method, message: `the answer to ${method}: ${text}` })
@@ -278,14 +281,19 @@ export const make = <E, C = undefined>(
       restore: <A, X>(effect: Effect.Effect<A, X>) => Effect.Effect<A, X>
     ) =>
       Effect.flatMap(
-        Effect.fork(Effect.catchAllCause(Effect.interruptible(send(message, context)), (cause) =>
-          Effect.sync(() => pending.settle(entry, Effect.failCause(cause))))),
+        Effect.fork(Effect.catchAllCause(
+          Effect.interruptible(Effect.suspend(() => {
+            entry.out = true
+            return duplex.send(message, context, () => {
+              entry.out = false
+            })
+          })),
+          (cause) => Effect.sync(() => pending.settle(entry, Effect.failCause(cause)))
+        )),
         (sending) =>
           Effect.ensuring(
             restore(outcomeOf(entry)),
-            Effect.suspend(() =>
-              sending.unsafePoll() === null ? Fiber.interrupt(sending) : Effect.void
-            )
+            Effect.suspend(() => sending.unsafePoll() === null ? Fiber.interrupt(sending) : Effect.void)
           )
       )
 
@@ -310,23 +318,27 @@ export const make = <E, C = undefined>(
           deadlines.add(entry, { timeout: millis(given.timeout), max_timeout: millis(given.max_timeout) })
         }
         const posted = duplex.post?.(message, (error) => pending.settle(entry, Effect.fail(error))) === true
-        const over = (): void => {
+        entry.out = posted
+        const over = (given_up: boolean): void => {
           pending.close(entry)
           deadlines.delete(entry)
-          given.onEnd?.()
+          given.onEnd?.(given_up)
         }
         return Effect.matchCauseEffect(
           posted ? restore(outcomeOf(entry)) : exchange(entry, message, given.context, restore),
           {
             onSuccess: (value) => {
-              over()
+              over(false)
               return Effect.succeed(value)
             },
             onFailure: (cause) => {
-              over()
-              const why = given.cancellable === false ? null : givenUp(cause)
+              const why = givenUp(cause)
+              over(why !== null)
               const failed = Effect.failCause(cause)
-              return why === null ? failed : Effect.zipRight(giveUp({ id: entry.id, method, why }), failed)
+              // What never went out is nothing to the other side.
+              return why === null || given.cancellable === false || !entry.out
+                ? failed
+                : Effect.zipRight(giveUp({ id: entry.id, method, why }), failed)
             }
           }
         )
@@ -357,6 +369,7 @@ export const make = <E, C = undefined>(
           return work.fiber === undefined ? Effect.void : Fiber.interruptFork(work.fiber)
         }),
       pending: () => pending.list(),
+      ended: () => ended !== null,
       closed: Deferred.await(closed),
       close: (error) => Effect.zipRight(end(error), Fiber.interruptFork(driver))
     }

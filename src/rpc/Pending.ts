@@ -20,6 +20,8 @@ export const outcomeOf = <E>(request: PendingRequest<E>): Effect.Effect<unknown,
 export interface PendingRequest<E> {
   readonly id: number
   readonly method: string
+  /** It may have reached the other side. */
+  out: boolean
   /** What came of it, once. */
   outcome: Effect.Effect<unknown, JsonRpcError | E> | null
   /** Whoever waits for that. */
@@ -60,6 +62,7 @@ export class Pending<E> {
     const request: PendingRequest<E> = {
       id: this.#next++,
       method,
+      out: false,
       outcome: null,
       wake: null,
       started: now,
@@ -149,7 +152,7 @@ export interface Limits {
 
 /** How long a request may still wait; with `error` it is over. Time in which the clock was held does not count. */
 const remaining = (
-  request: Omit<PendingRequest<never>, "outcome" | "wake">,
+  request: Omit<PendingRequest<never>, "out" | "outcome" | "wake">,
   { max_timeout, timeout }: Limits,
   now: number
 ): { readonly left: number; readonly error?: JsonRpcError } => {

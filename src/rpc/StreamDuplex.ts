@@ -23,7 +23,7 @@ export interface StreamDuplexInput<E, D = Uint8Array> {
    */
   readonly arrivals?: Effect.Effect<Arrivals, never, Scope.Scope>
   /** Writes whole, in the order of the calls; returns when the other side may be given more. */
-  readonly write: (data: D) => Effect.Effect<void, E>
+  readonly write: (data: D, taken_back?: () => void) => Effect.Effect<void, E>
   /** Writes if the pipe is free: see `JsonRpcDuplex`. */
   readonly post?: (data: D, failed: (error: E) => void) => boolean
   readonly framing: Framing
@@ -131,6 +131,7 @@ export const make = <E, D = Uint8Array>(input: StreamDuplexInput<E, D>): JsonRpc
     incoming: listen(() => false),
     listen,
     ...(post === undefined ? {} : { post: (message, failed) => post(input.encode(JsonRpc.print(message)), failed) }),
-    send: (message) => Effect.suspend(() => input.write(input.encode(JsonRpc.print(message))))
+    send: (message, _context, taken_back) =>
+      Effect.suspend(() => input.write(input.encode(JsonRpc.print(message)), taken_back))
   }
 }

@@ -295,7 +295,12 @@ export const make = (mcp: McpService, files: OutputFilesService): Bridge => {
           refusal: missing.length === 0 ?
             null :
             missing.map(({ error, phase, server }) =>
-              `the MCP server ${server} is required and not ready: ${error?.message ?? phase}`
+              `the MCP server ${server} is required and not ready: ${
+                error?.message ??
+                  (phase === "connecting"
+                    ? "its list of tools did not come within its connect_timeout_ms; raise that if it needs more"
+                    : phase)
+              }`
             ).join("\n"),
           instructions: instructions.length === 0 ? "" : [
             "What the MCP servers say about their tools (their words, not the user's):",

@@ -70,7 +70,9 @@ describe("JsonRpc", () => {
       answer: false
     }],
     ["an error that is none", "{\"id\":7,\"error\":\"no\"}", { why: "not_a_message", id: 7, answer: true }],
-    ["a result without an id", "{\"result\":1}", { why: "not_a_message", id: null, answer: true }]
+    ["a result without an id", "{\"result\":1}", { why: "not_a_message", id: null, answer: true }],
+    ["an id alone", "{\"jsonrpc\":\"2.0\",\"id\":7}", { why: "neither", id: 7, answer: false }],
+    ["an id and a method that is none", "{\"id\":7,\"method\":1}", { why: "not_a_message", id: 7, answer: false }]
   ]
   for (const [name, text, expected] of invalid) {
     it(`1.3 ${name} is told apart`, () => {

@@ -151,8 +151,7 @@ const faults: ReadonlyArray<Fault> = [
       )
       assert.strictEqual(failed?.error?.code, "connect_timeout")
       assert.include(failed?.error?.message, "connect_timeout_ms")
-      // the first prompt waits no longer than the limit, so it may still say that the server is connecting
-      isError(first[0], "the MCP server bad is")
+      isError(first[0], "the MCP server bad is failed", "connect_timeout_ms")
       isError(second.at(-1), "bad", "failed")
     }
   },
@@ -162,6 +161,41 @@ const faults: ReadonlyArray<Fault> = [
     second: echoes,
     check: (seen) => {
       isError(seen.first[0], "bad", "exit code 3", "out of luck")
+      goesOn(seen)
+    }
+  },
+  {
+    what: "1.5 dies between two calls, as soon as it has answered, again and again",
+    first: [1, 2, 3, 4].map((n) => [bad("last", { n })]),
+    second: [[bad("echo", { n: 1 })], ...echoes],
+    check: (seen) => {
+      says(seen.first[0], "the last answer")
+      // what the pipe of a process took that was about to end may have run; what it did not is sent to the next one
+      for (const result of seen.first.slice(1, 4)) {
+        if (result.is_error) isError(result, "bad", "ended (exit code 0)")
+        else says(result, "the last answer")
+      }
+      goesOn(seen)
+    }
+  },
+  {
+    what: "1.5 closes its stdin and lives on",
+    fake: { ignore: "stdin" },
+    first: [[bad("closein")], [bad("echo", { n: 1 })]],
+    second: echoes,
+    check: (seen) => {
+      says(seen.first[0], "hears nothing any more")
+      // it had not been sent: the server is ended and started again for it
+      says(seen.first[1], "{\"n\":1}")
+      goesOn(seen)
+    }
+  },
+  {
+    what: "1.3 answers without a result",
+    first: [[bad("nothing")]],
+    second: echoes,
+    check: (seen) => {
+      isError(seen.first[0], "bad", "neither a method nor a result nor an error")
       goesOn(seen)
     }
   },

@@ -4,6 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as FastCheck from "effect/FastCheck"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import type { JsonRpcMessage, JsonRpcObject } from "../../src/codec/JsonRpc.ts"
@@ -105,6 +106,9 @@ const names = (mcp: McpService) => Effect.map(mcp.tools, (tools) => tools.map(({
 const phases = (mcp: McpService) =>
   Effect.map(mcp.status, (all) => Object.fromEntries(all.map(({ phase, server }) => [server, phase])))
 
+/** Takes the connection and says nothing, to nothing. */
+const silent = (): Memory.Memory => Memory.make(() => undefined)
+
 /** Lets fibers go on that wait for nothing but each other. */
 const settle = Effect.repeatN(Effect.yieldNow(), 200)
 
@@ -177,6 +181,37 @@ describe("starting", () => {
         yield* after(15_000)
         assert.deepStrictEqual(yield* names(mcp), ["mcp__late__x"])
         assert.isTrue(events.some((event) => event.type === "mcp.server" && event.phase === "ready"))
+      }))
+    }))
+
+  it.scoped("1.5 48 servers that never shake hands have failed when the prompt goes on, each with the reason", () =>
+    Effect.gen(function*() {
+      const all = Array.from({ length: 48 }, (_, i) => [`s${i}`, [{ required: i === 47 }, silent()]] as const)
+      const { events, run, worldOf } = yield* world(Object.fromEntries(all))
+      const base = worldOf(
+        Object.fromEntries(all.map(([name, [definition]]) => [name, { command: name, ...definition }]))
+      )
+      const mcp = yield* make({
+        ...base,
+        // one starts after the other: so do their limits
+        transport: (definition) => Effect.delay(base.transport(definition), Number(definition.server.slice(1)))
+      })
+      yield* Effect.scoped(Effect.gen(function*() {
+        const attending = yield* Effect.fork(mcp.attend(run))
+        yield* after(10_000)
+        assert.deepStrictEqual(yield* Fiber.poll(attending), Option.none())
+        yield* after(47)
+        assert.isTrue(Option.isSome(yield* Fiber.poll(attending)), "as soon as the last of them has failed")
+        const { missing } = yield* Fiber.join(attending)
+        assert.deepStrictEqual(missing.map(({ error, phase }) => [phase, error?.code]), [["failed", "connect_timeout"]])
+        for (const { error, phase } of yield* mcp.status) {
+          assert.deepStrictEqual([phase, error?.code], ["failed", "connect_timeout"])
+        }
+        yield* settle
+        assert.strictEqual(
+          events.filter((event) => event.type === "mcp.server" && event.phase === "failed").length,
+          48
+        )
       }))
     }))
 

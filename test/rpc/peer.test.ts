@@ -21,6 +21,7 @@ import {
   JsonRpcRefusal
 } from "../../src/rpc/JsonRpcPeer.ts"
 import * as Peer from "../../src/rpc/Peer.ts"
+import * as PipeWriter from "../../src/rpc/PipeWriter.ts"
 import * as StreamDuplex from "../../src/rpc/StreamDuplex.ts"
 import * as Wire from "../support/wire.ts"
 
@@ -222,6 +223,7 @@ describe("JsonRpcPeer", () => {
       yield* wire.fail(lost)
       for (const call of calls) assert.strictEqual(yield* Fiber.join(call), lost)
       assert.strictEqual(yield* peer.closed, lost)
+      assert.isTrue(peer.ended())
       assert.strictEqual(yield* failureOf(peer.request("m")), lost)
       assert.strictEqual(yield* failureOf(peer.notify("m")), lost)
       assert.deepStrictEqual(yield* wire.rest, [])
@@ -247,11 +249,83 @@ describe("JsonRpcPeer", () => {
   it.scoped("1.3 an answer that is none fails its request at once", () =>
     Effect.gen(function*() {
       const { peer, wire } = yield* setUp()
-      const call = yield* Effect.fork(failureOf(peer.request("m")))
+      for (
+        const [id, answer] of [
+          "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"broken\"}",
+          "{\"jsonrpc\":\"2.0\",\"id\":2}",
+          "{\"id\":\"3\"}",
+          "{\"jsonrpc\":\"1.0\",\"id\":4,\"result\":1}"
+        ].entries()
+      ) {
+        const call = yield* Effect.fork(failureOf(peer.request("m")))
+        yield* wire.sent
+        yield* wire.say(...JsonRpc.parse(answer).items)
+        const error = yield* Fiber.join(call)
+        assert.isTrue(error instanceof JsonRpcError && error.reason === "invalid_response", `${id}: ${answer}`)
+      }
+      assert.deepStrictEqual(yield* wire.rest, [])
+    }))
+
+  it.scoped("1.3 what is neither request nor answer, and names no request of ours, is told so", () =>
+    Effect.gen(function*() {
+      const { peer, wire } = yield* setUp()
+      const call = yield* Effect.fork(peer.request("m"))
       yield* wire.sent
-      yield* wire.say(...JsonRpc.parse("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"broken\"}").items)
-      const error = yield* Fiber.join(call)
-      assert.isTrue(error instanceof JsonRpcError && error.reason === "invalid_response")
+      yield* wire.say(
+        ...JsonRpc.parse("{\"jsonrpc\":\"2.0\",\"id\":9}").items,
+        // the other side counts from 1 too: its broken request is no answer to ours
+        ...JsonRpc.parse("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":5}").items
+      )
+      for (const id of [9, 1]) {
+        const told = yield* wire.sent
+        assert.isTrue("error" in told && told.id === id && told.error.code === JsonRpc.ErrorCode.invalid_request)
+      }
+      yield* wire.say(JsonRpc.success(1, "fine"))
+      assert.strictEqual(yield* Fiber.join(call), "fine")
+    }))
+
+  it.scoped("1.4 what never went out is not cancelled on the wire; what may have gone out is", () =>
+    Effect.gen(function*() {
+      const written: Array<string> = []
+      const waiting: Array<(ok: boolean) => void> = []
+      const writer = PipeWriter.make((text, done) => {
+        written.push(text)
+        waiting.push(done)
+      }, () => new Lost({ why: "pipe" }))
+      const duplex = StreamDuplex.make<Lost, string>({
+        incoming: Stream.never,
+        write: writer.write,
+        post: writer.post,
+        framing: LineFraming.make(),
+        encode: LineFraming.line,
+        onFault: (fault) => Effect.succeed(new Lost({ why: fault.reason }))
+      })
+      const peer = yield* Peer.make(duplex, silent, options)
+      const calls = yield* Effect.forEach(
+        [1, 2, 3, 4],
+        () => Effect.fork(peer.request("m", {}, { timeout: limit(60) }))
+      )
+      yield* Wire.settled
+      // the first is being written, the others wait for it
+      assert.strictEqual(written.length, 1)
+      yield* Fiber.interruptAll(calls.slice(0, 2))
+      yield* Wire.settled
+      waiting.shift()?.(true)
+      yield* Wire.settled
+      yield* TestClock.adjust(limit(60))
+      while (waiting.length > 0) {
+        waiting.shift()?.(true)
+        yield* Wire.settled
+      }
+      const lines = written.join("").trim().split("\n").map((line) => JsonRpc.parse(line).items[0])
+      const ids = (method: string) =>
+        lines.flatMap((line) =>
+          line !== undefined && "method" in line && line.method === method
+            ? ["id" in line ? line.id : JsonRpc.isJsonObject(line.params) && line.params["id"]]
+            : []
+        )
+      assert.sameMembers(ids("m"), [1, 3, 4])
+      assert.sameMembers(ids("cancel"), [1, 3, 4])
     }))
 
   it.scoped("1.3 requests of the other side: results, refusals, failures of ours, unknown methods", () =>

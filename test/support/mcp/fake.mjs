@@ -29,6 +29,9 @@ const names = [
   "echo",
   "hang",
   "die",
+  "last",
+  "closein",
+  "nothing",
   "swap",
   "twice",
   "spell",
@@ -107,6 +110,15 @@ const call = (id, params) => {
     case "die":
       process.stderr.write("panic: out of luck\n")
       return process.exit(3)
+    case "last":
+      fs.writeSync(1, `${JSON.stringify({ jsonrpc: "2.0", id, result: text("the last answer") })}\n`)
+      return process.exit(0)
+    case "closein":
+      process.stdin.destroy()
+      fs.closeSync(0)
+      return reply(id, text("hears nothing any more"))
+    case "nothing":
+      return write({ id, result: undefined })
     case "swap":
       waiting.push([id, args.n])
       if (waiting.length === args.of) { for (const [each, n] of waiting.splice(0).reverse()) reply(each, text(n)) }
