@@ -184,5 +184,22 @@ export const compile = (pattern: string): (name: string) => boolean => {
   return (name) => name.startsWith(literal) && name.includes(needed) && matches(tokens, name, special, literal.length)
 }
 
+/**
+ * What a pattern holds that is hardly meant: a `[` without its `]`, which is a plain character (`open`); a class without
+ * characters, which nothing matches (`empty`).
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const flaw = (pattern: string): "open" | "empty" | null => {
+  const tokens = parse(pattern)
+  // every other `[` begins a class
+  return tokens.includes(opening)
+    ? "open"
+    : tokens.some((token) => typeof token !== "number" && !token.negated && token.ranges.length === 0)
+    ? "empty"
+    : null
+}
+
 /** `compile(pattern)(name)`, for a pattern that is used once. @since 0.1.0 @category combinators */
 export const fnmatchcase = (name: string, pattern: string): boolean => compile(pattern)(name)

@@ -8,6 +8,7 @@ import type * as Document from "./Document.ts"
 import { once } from "../domain/Once.ts"
 import { identityComplaints, loginComplaints } from "./LoginCheck.ts"
 import { mcpServerConfig } from "./Sections.ts"
+import { nameComplaint, patternComplaint } from "./ToolLists.ts"
 import { quote } from "./Words.ts"
 
 /** Whether an http or https address stands here, or a variable that may hold one. @since 0.1.0 @category combinators */
@@ -54,6 +55,59 @@ const checkLogin = (check: Check, node: ObjectNode, path: string): void => {
   if (identity?.type === "object") {
     say(identity, `${path}.identity_provider`, identityComplaints(new Set(present(identity).keys())))
   }
+}
+
+/** What only servers of the one kind have: those that are programs, those that have an address. */
+const ofPrograms: ReadonlySet<string> = new Set(["args", "env", "cwd", "sandbox"])
+const ofAddresses: ReadonlySet<string> = new Set(["headers", "oauth"])
+
+/** It says nothing, so that it does no harm where it does not belong. */
+const isIdle = (node: Document.Node): boolean =>
+  node.type === "object"
+    ? node.members.length === 0
+    : node.type === "array"
+    ? node.items.length === 0
+    : node.value === false || node.value === null
+
+/** What the definition has beside a command, or an address, that counts for the other only. */
+const checkKind = (
+  check: Check,
+  members: ReadonlyArray<Document.Member>,
+  has: "command" | "url",
+  path: string
+): void => {
+  const others = has === "command" ? ofAddresses : ofPrograms
+  for (const { key, key_offset, value } of members) {
+    const name = named(key)
+    if (!others.has(name) || isIdle(value)) continue
+    check.report(
+      "warning",
+      "unused_key",
+      `${path}.${name}`,
+      key_offset,
+      has === "command"
+        ? `${path}.${name} is for servers with a url; this one is a program, and it is not used`
+        : `${path}.${name} is for servers that are programs; this one has a url, and it is not used`
+    )
+  }
+}
+
+/** Entries of its lists of tools that match none. */
+const checkTools = (check: Check, given: ReadonlyMap<string, Document.Node>, path: string): void => {
+  const say = (key: string, offset: number, text: string, complaint: string | null): void => {
+    if (complaint === null) return
+    check.report("warning", "tools_never_match", key, offset, `${key}: ${quote(text)} matches no tool: ${complaint}`)
+  }
+  for (const key of ["include_tools", "exclude_tools"]) {
+    const list = given.get(key)
+    if (list?.type !== "array") continue
+    list.items.forEach((item, at) => {
+      if (item.type === "string") say(`${path}.${key}.${at}`, item.offset, item.value, patternComplaint(item.value))
+    })
+  }
+  const names = given.get("tool_names")
+  if (names?.type !== "object") return
+  for (const { key, key_offset } of names.members) say(`${path}.tool_names`, key_offset, key, nameComplaint(key))
 }
 
 /** Keys that nothing but their own type is asked of, beside a `command`. */
@@ -115,6 +169,10 @@ export const checkServer = (check: Check, node: ObjectNode, path: string): Objec
   if (url?.type === "string" && url.value !== "" && !mayBeAddress(url.value)) {
     wrong(`${path}.url`, url.offset, `${path}.url must be an http or https address`)
   }
+  if ((command === undefined) !== (url === undefined)) {
+    checkKind(check, members, command === undefined ? "url" : "command", path)
+  }
+  checkTools(check, given, path)
   const oauth = given.get("oauth")
   if (oauth?.type === "object" && url !== undefined) checkLogin(check, oauth, `${path}.oauth`)
   const type = given.get("type")
