@@ -69,27 +69,34 @@ export const run = (
     const limit_ms = ask.max_ms ?? session.limits.call_max_ms
     const began = yield* Clock.currentTimeMillis
     let token = 0
-    const taskOf = (created: unknown) => isJsonObject(created) ? Wire.object(created, "task") : undefined
+    let release = (): void => undefined
+    /** At once: its progress may stand right behind it on the wire. */
+    const named = (created: unknown) => {
+      const task = isJsonObject(created) ? Wire.object(created, "task") : undefined
+      const taskId = task === undefined ? undefined : Wire.text(task, "taskId")
+      if (taskId !== undefined) release = session.keepTask(taskId, token, ask)
+      return { created, task, taskId }
+    }
     const cancel = (taskId: string) => Effect.ignore(request("tasks/cancel", { taskId }, { limit: "list" }))
-    const created = yield* born(
-      request("tools/call", { ...params, task: { ttl: limit_ms } }, {
-        ...ask,
-        onId: (id) => {
-          token = id
-        }
-      }),
+    const { created, task, taskId } = yield* born(
+      Effect.map(
+        request("tools/call", { ...params, task: { ttl: limit_ms } }, {
+          ...ask,
+          onId: (id) => {
+            token = id
+          }
+        }),
+        named
+      ),
       (late) => {
-        const taskId = Wire.text(taskOf(late) ?? {}, "taskId")
-        return taskId === undefined ? Effect.void : cancel(taskId)
+        release()
+        return late.taskId === undefined ? Effect.void : cancel(late.taskId)
       },
       scope
     )
-    const task = taskOf(created)
     // It may run the call as an ordinary one all the same.
     if (task === undefined) return created
-    const taskId = Wire.text(task, "taskId")
     if (taskId === undefined) return yield* session.error("protocol", "a task without a taskId")
-    const release = session.keepTask(taskId, token, ask)
     const plain: Ask = { limit: "call", timeout_ms: ask.timeout_ms, max_ms: ask.max_ms, call: ask.call }
     const left = Effect.map(Clock.currentTimeMillis, (now) => limit_ms - (now - began))
     const over = session.error("call_max", `the call took more than ${limit_ms} ms in all; raise call_max_ms`, {

@@ -297,6 +297,17 @@ describe("limits and cancellation", () => {
         assert.deepStrictEqual(steps[1], { progress: 2, total: 50, message: "step 2" })
       })))
 
+  it.live("2025-11-25 tasks: progress that stands right behind the task reaches its call", () =>
+    withServer(Servers.connectTo(Servers.fake({ tasks: true })), (connection) =>
+      Effect.gen(function*() {
+        const seen: Array<number> = []
+        yield* connection.listTools
+        const onProgress = ({ progress }: { readonly progress: number }) => Effect.sync(() => void seen.push(progress))
+        assert.strictEqual(Servers.textOf(yield* connection.callTool("task", {}, { onProgress })), "from a task")
+        assert.deepStrictEqual(seen, [1])
+        assert.deepStrictEqual(connection.calls(), [])
+      })))
+
   it.live("1.3 a server that reads no more holds up writers, not the program; interruption works", () =>
     withServer(Servers.connectTo(Servers.fake({ ignore: "stdin" })), (connection) =>
       Effect.gen(function*() {

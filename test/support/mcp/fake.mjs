@@ -6,7 +6,7 @@
  * - noise: writes to stdout before the first message; stdout: bytes of one line written at once
  * - ignore: "stdin" (goes on when stdin ends), "term" (ignores SIGTERM too); children: how many it starts
  * - list: "repeat" | "many" | "paged" | "broken" | "odd"; annotations: of every tool
- * - changing: tools that change the list of tools
+ * - changing: tools that change the list of tools; tasks: a tool that runs as a task
  * - gate: a file; nothing is read before it is there
  */
 import { spawn } from "node:child_process"
@@ -49,7 +49,8 @@ const names = [
   "batch",
   "unread",
   "boom",
-  ...(options.changing === true ? ["rain", "mutate"] : [])
+  ...(options.changing === true ? ["rain", "mutate"] : []),
+  ...(options.tasks === true ? ["task"] : [])
 ]
 
 if (options.ignore === "term") process.on("SIGTERM", () => undefined)
@@ -69,6 +70,7 @@ const page = (cursor) => {
   const tool = (name) => ({
     name,
     inputSchema: name === "echo" ? echoSchema : schema,
+    ...(name === "task" ? { execution: { taskSupport: "required" } } : {}),
     ...(options.annotations === undefined ? {} : { annotations: options.annotations })
   })
   switch (options.list) {
@@ -178,6 +180,14 @@ const call = (id, params) => {
     case "ask":
       waiting.push(["ask", id])
       return write({ id: args.id ?? "q1", method: args.method, params: args.params })
+    case "task": {
+      const progress = { progressToken: params._meta.progressToken, progress: 1 }
+      const messages = [
+        { id, result: { task: { taskId: "T", status: "working", pollInterval: 50 } } },
+        { method: "notifications/progress", params: progress }
+      ]
+      return process.stdout.write(messages.map((each) => `${JSON.stringify({ jsonrpc: "2.0", ...each })}\n`).join(""))
+    }
     case "batch":
       return process.stdout.write(`${
         JSON.stringify([
@@ -239,7 +249,11 @@ const take = (message) => {
       }
       return reply(id, {
         protocolVersion: options.version ?? params.protocolVersion,
-        capabilities: { tools: {}, logging: {} },
+        capabilities: {
+          tools: {},
+          logging: {},
+          ...(options.tasks === true ? { tasks: { requests: { tools: { call: {} } } } } : {})
+        },
         serverInfo: { name: "fake", version: "1" },
         instructions: "Be careful."
       })
@@ -249,6 +263,10 @@ const take = (message) => {
     }
     case "tools/call":
       return call(id, params)
+    case "tasks/get":
+      return reply(id, { taskId: "T", status: "completed" })
+    case "tasks/result":
+      return reply(id, text("from a task"))
     case "ping":
       return reply(id, {})
     default:
