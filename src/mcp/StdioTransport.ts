@@ -167,10 +167,13 @@ const open = (
     const ended: Effect.Effect<McpError> = Effect.gen(function*() {
       const status = yield* Effect.timeoutOption(running.exit, endGrace)
       if (Option.isSome(status)) {
+        const ended_by_us = status.value.signal !== null && (yield* Deferred.isDone(deaf))
         return new McpError({
           reason: "exited",
           server,
-          message: `the MCP server ${server} ended (${words(status.value)})${lastWords(log.tail())}`
+          message: `the MCP server ${server} ${ended_by_us ? "no longer read its stdin and was stopped" : "ended"} (${
+            words(status.value)
+          })${lastWords(log.tail())}`
         })
       }
       yield* stopSoon

@@ -185,6 +185,8 @@ const faults: ReadonlyArray<Fault> = [
     second: echoes,
     check: (seen) => {
       says(seen.first[0], "hears nothing any more")
+      const closed = Agents.ofType(seen.events, "mcp.server").find(({ phase }) => phase === "closed")
+      assert.include(closed?.error?.message, "no longer read its stdin and was stopped")
       // it had not been sent: the server is ended and started again for it
       says(seen.first[1], "{\"n\":1}")
       goesOn(seen)
