@@ -105,6 +105,15 @@ export const make = (first: McpWorld): Effect.Effect<McpService, never, Scope.Sc
     const reconcile = (next: McpWorld): Effect.Effect<void> =>
       turn.withPermits(1)(Effect.uninterruptible(fleet.settle(next)))
 
+    /** Servers that the prompt goes on without, although they may still come. */
+    const lateNotices = (all: ReadonlyArray<Server>): ReadonlyArray<AgentEventBody> =>
+      all.filter((server) => server.state().phase === "connecting").map(({ definition, name }) => ({
+        type: "notice",
+        code: "mcp_late",
+        message: `MCP server ${name} has not listed its tools within ${definition.limits.connect_timeout_ms} ms; ` +
+          "they are added when they come; raise connect_timeout_ms if the prompt is to wait for them"
+      }))
+
     /** Problems of names, each once. */
     const namingNotices = (): ReadonlyArray<AgentEventBody> => [
       ...[...fleet.table().collisions.values()].flatMap((collision): ReadonlyArray<AgentEventBody> => {
@@ -159,7 +168,7 @@ export const make = (first: McpWorld): Effect.Effect<McpService, never, Scope.Sc
           (server) => Effect.zipRight(server.arrival, server.refreshExpired),
           { concurrency: "unbounded", discard: true }
         )
-        for (const notice of namingNotices()) events.unsafeOffer(notice)
+        for (const notice of [...lateNotices(all), ...namingNotices()]) events.unsafeOffer(notice)
         const missing = [
           ...all.map(fleet.statusOf).filter(({ phase, required }) => required && phase !== "ready"),
           ...fleet.broken().filter(({ required }) => required).map(Fleet.brokenStatus)

@@ -91,8 +91,8 @@ export class Server {
   #lists: Lists = noLists
   /** Attempts that may still follow when this one fails. */
   #left = 0
-  /** The handshake is on: its own limit will end it. */
-  #greeting = false
+  /** When the handshake that is on began: its own limit will end it. Null = none is. */
+  #greeting: number | null = null
   #retired = false
   #firstNotice: number | null = null
   #lastNotice = 0
@@ -153,13 +153,13 @@ export class Server {
       if (this.#life?.ready === ready) this.#life.over = true
     })
     const greeted = Effect.sync(() => {
-      this.#greeting = false
+      this.#greeting = null
     })
     const life = Effect.gen(this, function*() {
       const { client_info, handlers, transport } = this.#options
       const { limits, protocol } = this.definition
       const way = yield* transport
-      this.#greeting = true
+      this.#greeting = yield* Clock.currentTimeMillis
       const connection = yield* connect(way, {
         client_info,
         limits,
@@ -263,17 +263,16 @@ export class Server {
 
   /**
    * `start`, waited for no longer than the connect limit: who is still listing then is late. Who is still in the handshake
-   * is not, as it fails by that same limit: how it went is known in a moment.
+   * is not, as it fails by that same limit, which began when it did: how it went is known in a moment.
    */
-  readonly arrival: Effect.Effect<void> = Effect.suspend(() =>
-    Effect.raceFirst(
-      this.start,
-      Effect.zipRight(
-        sleep(this.definition.limits.connect_timeout_ms),
-        Effect.suspend(() => this.#greeting ? sleep(verdictMs) : Effect.void)
-      )
+  readonly arrival: Effect.Effect<void> = Effect.suspend(() => {
+    const limit_ms = this.definition.limits.connect_timeout_ms
+    const verdict = Effect.flatMap(
+      Clock.currentTimeMillis,
+      (now) => this.#greeting === null ? Effect.void : sleep(Math.max(0, this.#greeting + limit_ms + verdictMs - now))
     )
-  )
+    return Effect.raceFirst(this.start, Effect.zipRight(sleep(limit_ms), verdict))
+  })
 
   /** The connection; one that has ended is made anew, with growing pauses between attempts (1.5). */
   readonly connection: Effect.Effect<McpConnection, McpError> = Effect.suspend(() =>

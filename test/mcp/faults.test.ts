@@ -166,6 +166,7 @@ const faults: ReadonlyArray<Fault> = [
   },
   {
     what: "1.5 dies between two calls, as soon as it has answered, again and again",
+    fake: { worse: true },
     first: [1, 2, 3, 4].map((n) => [bad("last", { n })]),
     second: [[bad("echo", { n: 1 })], ...echoes],
     check: (seen) => {
@@ -180,7 +181,7 @@ const faults: ReadonlyArray<Fault> = [
   },
   {
     what: "1.5 closes its stdin and lives on",
-    fake: { ignore: "stdin" },
+    fake: { worse: true, ignore: "stdin" },
     first: [[bad("closein")], [bad("echo", { n: 1 })]],
     second: echoes,
     check: (seen) => {
@@ -194,6 +195,7 @@ const faults: ReadonlyArray<Fault> = [
   },
   {
     what: "1.3 answers without a result",
+    fake: { worse: true },
     first: [[bad("nothing")]],
     second: echoes,
     check: (seen) => {

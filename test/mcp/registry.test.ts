@@ -176,6 +176,10 @@ describe("starting", () => {
         assert.isTrue((yield* Fiber.poll(attending))._tag === "Some")
         assert.deepStrictEqual(yield* names(mcp), [])
       }))
+      assert.deepStrictEqual(
+        events.flatMap((event) => event.type === "notice" ? [event.code] : []),
+        ["mcp_late"]
+      )
       yield* Effect.scoped(Effect.gen(function*() {
         yield* Effect.fork(mcp.attend(run))
         yield* after(15_000)
@@ -193,14 +197,14 @@ describe("starting", () => {
       )
       const mcp = yield* make({
         ...base,
-        // one starts after the other: so do their limits
-        transport: (definition) => Effect.delay(base.transport(definition), Number(definition.server.slice(1)))
+        // one starts after the other, as on a machine that is busy: so do their limits
+        transport: (definition) => Effect.delay(base.transport(definition), 100 * Number(definition.server.slice(1)))
       })
       yield* Effect.scoped(Effect.gen(function*() {
         const attending = yield* Effect.fork(mcp.attend(run))
         yield* after(10_000)
         assert.deepStrictEqual(yield* Fiber.poll(attending), Option.none())
-        yield* after(47)
+        yield* after(4_700)
         assert.isTrue(Option.isSome(yield* Fiber.poll(attending)), "as soon as the last of them has failed")
         const { missing } = yield* Fiber.join(attending)
         assert.deepStrictEqual(missing.map(({ error, phase }) => [phase, error?.code]), [["failed", "connect_timeout"]])

@@ -6,7 +6,7 @@
  * - noise: writes to stdout before the first message; stdout: bytes of one line written at once
  * - ignore: "stdin" (goes on when stdin ends), "term" (ignores SIGTERM too); children: how many it starts
  * - list: "repeat" | "many" | "paged" | "broken" | "odd"; annotations: of every tool
- * - changing: tools that change the list of tools; tasks: a tool that runs as a task
+ * - changing: tools that change the list of tools; tasks: a tool that runs as a task; worse: tools that behave worse
  * - gate: a file; nothing is read before it is there
  */
 import { spawn } from "node:child_process"
@@ -29,9 +29,6 @@ const names = [
   "echo",
   "hang",
   "die",
-  "last",
-  "closein",
-  "nothing",
   "swap",
   "twice",
   "spell",
@@ -50,7 +47,8 @@ const names = [
   "unread",
   "boom",
   ...(options.changing === true ? ["rain", "mutate"] : []),
-  ...(options.tasks === true ? ["task"] : [])
+  ...(options.tasks === true ? ["task"] : []),
+  ...(options.worse === true ? ["last", "closein", "nothing"] : [])
 ]
 
 if (options.ignore === "term") process.on("SIGTERM", () => undefined)
