@@ -34,8 +34,11 @@ export const reconnection = { base_ms: 500, max_ms: 30_000, tries: 5 } as const
 export const quietMs = 200
 /** And at the latest so long after the first one. @since 0.1.0 @category constants */
 export const latestMs = 2_000
-/** So long after its limit a handshake has been failed, however busy the machine is, milliseconds. */
-const verdictMs = 1_000
+/**
+ * So long after its limit a handshake has been failed at the latest, milliseconds. The limit counts from the start of the
+ * program, and on a busy machine the last of many programs is started seconds after the first.
+ */
+const verdictMs = 10_000
 
 /** @since 0.1.0 @category models */
 export interface ServerOptions {
