@@ -50,6 +50,8 @@ export interface RunInput {
   readonly checkpoints?: boolean
   /** The session is taken from another process that has a run of it: that one is asked to stop, and over in any case. */
   readonly takeover?: boolean
+  /** Called once, when `interrupt` reaches the run by its session: before the first event, which waits for MCP servers. */
+  readonly onOpen?: (session_id: string) => void
   /** The run is a subagent's: what it has from the run that starts it. The session is a new one. */
   readonly child?: ChildRun
 }

@@ -105,6 +105,7 @@ export const make = Effect.gen(function*() {
       }
       const opened = yield* open(opening, input, (session_id) => active.has(session_id))
       active.set(opened.session_id, run)
+      input.onOpen?.(opened.session_id)
       const { definition, model, run_id, session_id, used } = opened
       const { child } = input
 

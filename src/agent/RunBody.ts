@@ -146,8 +146,8 @@ export const make = (services: RunBodyServices, run: RunBodyInput): Effect.Effec
       Effect.suspend(() => early === null ? context.emit([event]) : Effect.succeed(void early.push(event)))
   })
 
-  return Effect.scoped(Effect.gen(function*() {
-    const attendance = input.compact === undefined ? yield* attend : null
+  /** The first event, with the tools that there are now. */
+  const begin = Effect.gen(function*() {
     const tools = (yield* context.tools.definitions).map((tool) => tool.name)
     yield* emit([{
       type: "run.started",
@@ -159,6 +159,13 @@ export const make = (services: RunBodyServices, run: RunBodyInput): Effect.Effec
     const told = early ?? []
     early = null
     yield* emit(told)
+    return tools
+  })
+
+  return Effect.scoped(Effect.gen(function*() {
+    // a run that is stopped while servers start has begun all the same
+    const attendance = input.compact === undefined ? yield* Effect.onInterrupt(attend, () => begin) : null
+    const tools = yield* begin
     if (attendance !== null && attendance.refusal !== null) {
       return refused(attendance.refusal, "mcp_required")
     }

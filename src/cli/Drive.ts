@@ -67,7 +67,13 @@ export const drive = Effect.fnUntraced(function*(
     let terminal: TerminalEvent | null = null
     let signal: SignalName | null = null
 
-    const fiber = yield* Effect.forkScoped(Streams.forEachChunk(agent.run(input), (events) => {
+    const opened: RunInput = {
+      ...input,
+      onOpen: (id) => {
+        session_id = id
+      }
+    }
+    const fiber = yield* Effect.forkScoped(Streams.forEachChunk(agent.run(opened), (events) => {
       for (const event of events) {
         session_id = event.session_id
         if (isTerminal(event)) terminal = event

@@ -230,6 +230,35 @@ describe("the conversation", () => {
       assert.include(on.err.join(""), "cancelled: interrupted")
     }))
 
+  it.effect("Ctrl-C before the first event of an answer, while MCP servers start, stops it and no more", () =>
+    Effect.gen(function*() {
+      const begun = yield* Deferred.make<void>()
+      const asked = yield* Deferred.make<void>()
+      const { readLine } = person(["a", "b"])
+      const on: Bench = bench({
+        environment: tty,
+        terminal: { readLine },
+        runs: [
+          () =>
+            Stream.unwrap(Effect.gen(function*() {
+              on.inputs[0]?.onOpen?.("ses_1")
+              yield* Deferred.succeed(begun, undefined)
+              yield* Deferred.await(asked)
+              return Stream.fromIterable(events([started, cancelled("interrupted")]))
+            })),
+          () => Stream.fromIterable(events([started, ...answer("again"), completed("again")]))
+        ],
+        interrupt: () => Effect.asVoid(Deferred.succeed(asked, undefined))
+      })
+      const fiber = yield* Effect.fork(converse([], on))
+      yield* Deferred.await(begun)
+      yield* on.raise("SIGINT")
+      assert.strictEqual((yield* Fiber.join(fiber)).code, 0)
+      assert.deepEqual(on.inputs.map((input) => [input.prompt, input.session_id]), [["a", undefined], ["b", "ses_1"]])
+      assert.deepEqual(on.interrupts, ["ses_1"])
+      assert.include(on.err.join(""), "cancelled: interrupted")
+    }))
+
   it.effect("the second Ctrl-C during an answer leaves at once with 130", () =>
     Effect.gen(function*() {
       const begun = yield* Deferred.make<void>()

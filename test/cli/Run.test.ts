@@ -177,7 +177,7 @@ describe("options reach the agent", () => {
         ],
         on
       )
-      assert.deepEqual(on.inputs, [{
+      assert.deepEqual(on.inputs.map(({ onOpen: _, ...input }) => input), [{
         prompt: "x",
         session_id: "ses_abc",
         model: "a/b",

@@ -1,6 +1,8 @@
 /** MCP servers of others through the whole agent: a scripted model calls their tools as models do. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { Agent } from "../../src/agent/Agent.ts"
@@ -10,7 +12,7 @@ import { partsOf, textOf } from "../../src/domain/MessageParts.ts"
 import { SessionStore } from "../../src/storage/SessionStore.ts"
 import * as Agents from "../support/mcp/agent.ts"
 import * as Servers from "../support/mcp/servers.ts"
-import { gone } from "../support/processes.ts"
+import { eventually, gone } from "../support/processes.ts"
 
 const limit = { timeout: 60_000 }
 
@@ -369,6 +371,39 @@ describe("life of servers", () => {
       assert.strictEqual(end?.exit_code, 1)
       assert.strictEqual(Agents.ofType(required, "turn.started").length, 0)
     }), limit)
+
+  it.live(
+    "1.5 a run that is stopped while a server starts has begun, was cancelled, and goes on with the next prompt",
+    () =>
+      Effect.gen(function*() {
+        const pidfile = path.join(yield* Agents.workspace, "pids")
+        yield* Effect.scoped(
+          Effect.gen(function*() {
+            const agent = yield* Agent
+            const opened = yield* Deferred.make<string>()
+            const stopped = yield* Effect.fork(Agents.run({
+              onOpen: (session_id) => Deferred.unsafeDone(opened, Effect.succeed(session_id))
+            }))
+            const session_id = yield* Deferred.await(opened)
+            yield* eventually(() => fs.existsSync(pidfile))
+            yield* agent.interrupt(session_id, "interrupted")
+            const events = yield* Fiber.join(stopped)
+            assert.deepStrictEqual(
+              events.map((event) => event.type === "mcp.server" ? `${event.server} ${event.phase}` : event.type),
+              ["run.started", "mute connecting", "run.cancelled"]
+            )
+            assert.deepStrictEqual(new Set(events.map((event) => event.session_id)), new Set([session_id]))
+            const next = yield* Agents.run({ session_id })
+            assert.deepStrictEqual(Agents.ofType(next, "run.completed").map(({ result }) => result), ["done"])
+          }).pipe(Effect.provide(Agents.layerOf(yield* Agents.workspace, {
+            servers: { mute: Agents.command(Servers.fake({ silent: true, pidfile }), { connect_timeout_ms: 2_000 }) },
+            turns: Agents.calls()
+          })))
+        )
+        for (const pid of fs.readFileSync(pidfile, "utf8").trim().split("\n")) assert.isTrue(yield* gone(Number(pid)))
+      }).pipe(Effect.scoped),
+    limit
+  )
 
   it.live(
     "1.5 one process for all sessions; it dies in a call; the next call starts it again; nothing is left",
