@@ -177,15 +177,21 @@ describe("options reach the agent", () => {
         ],
         on
       )
-      assert.deepEqual(on.inputs.map(({ onOpen: _, ...input }) => input), [{
-        prompt: "x",
-        session_id: "ses_abc",
-        model: "a/b",
-        max_turns: 3,
-        max_cost_usd: 0.5,
-        permission_mode: "plan",
-        system_prompt_append: "be brief"
-      }])
+      assert.deepEqual(
+        on.inputs.map(({ onOpen, ...input }) => {
+          assert.isFunction(onOpen)
+          return input
+        }),
+        [{
+          prompt: "x",
+          session_id: "ses_abc",
+          model: "a/b",
+          max_turns: 3,
+          max_cost_usd: 0.5,
+          permission_mode: "plan",
+          system_prompt_append: "be brief"
+        }]
+      )
     }))
 
   it.effect("--continue takes the latest session of the project", () =>
