@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url"
 
 const require = createRequire(import.meta.url)
 
-const late = new Set(["child_process", "crypto", "dns", "fs/promises", "module", "os", "v8"])
+const late = new Set(["child_process", "crypto", "dns", "fs/promises", "module", "os", "v8", "zlib"])
 /** `node:sqlite` and the like: not in every Node. */
 const known = builtinModules.filter((name) => !name.startsWith("_"))
 

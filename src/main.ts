@@ -40,5 +40,11 @@ const main = async (): Promise<void> => {
   return main(argv, version, commands)
 }
 
+/** Of an installation that is not whole the remedy is told, not a stack. */
+const unusable = (error: unknown): void => {
+  if (!(error instanceof Error) || error.name !== "UnusableFile") throw error
+  answer(process.stderr, `hanzo-dev: ${error.message}\n`, 1)
+}
+
 if (argv.length === 1 && argv[0] === "--version") version()
-else void main()
+else void main().catch(unusable)

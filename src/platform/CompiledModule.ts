@@ -5,6 +5,10 @@
  * The cache of the build lies beside the code; another version of Node, or other flags of V8, make their own in the user's
  * cache directory. A cache is code: one that others could have written is not used.
  *
+ * V8 checks the length of a cache and of the code that it was made of, and nothing else of either: a damaged cache ends the
+ * process or never comes back. One of the user's directory, which stays when the program is replaced, has a CRC-32 of both
+ * behind it. That of the build is made, kept and replaced together with the code; checking it would cost every start.
+ *
  * No flag of V8 is set here: what Node has compiled of its own modules fits the flags it was built with, and would be
  * compiled anew with any other.
  *
@@ -14,6 +18,7 @@ import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:
 import * as path from "node:path"
 import { cachedDataVersionTag } from "node:v8"
 import * as vm from "node:vm"
+import { crc32 } from "node:zlib"
 import { homeOf } from "./Home.ts"
 import { makeDirectories } from "./MakeDirectories.ts"
 import { placeOf } from "./Places.ts"
@@ -36,11 +41,33 @@ const read = (file: string): Buffer | undefined => {
   }
 }
 
-const write = (file: string, data: Buffer): void => {
+const sumBytes = 4
+
+const sealOf = (code: Buffer, data: Buffer): Buffer => {
+  const sum = Buffer.alloc(sumBytes)
+  sum.writeUInt32LE(crc32(data, crc32(code)))
+  return sum
+}
+
+/** What `sealed` was made of; undefined when it or the code has changed since. */
+const unsealed = (code: Buffer, sealed: Buffer | undefined): Buffer | undefined => {
+  if (sealed === undefined || sealed.length < sumBytes) return undefined
+  const data = sealed.subarray(0, -sumBytes)
+  try {
+    return sealOf(code, data).equals(sealed.subarray(-sumBytes)) ? data : undefined
+  } catch {
+    // a Node that has no crc32
+    return undefined
+  }
+}
+
+/** `flush`: it is on the disk before it has its name. */
+const write = (file: string, data: () => Buffer, flush: boolean): void => {
   const temporary = `${file}.${process.pid}`
   try {
+    const bytes = data()
     makeDirectories(path.dirname(file), 0o700)
-    writeFileSync(temporary, data, { mode: 0o600, flag: "wx" })
+    writeFileSync(temporary, bytes, { mode: 0o600, flag: "wx", flush })
     renameSync(temporary, file)
   } catch {
     // A start without cache is slower, nothing else.
@@ -61,8 +88,7 @@ interface Compiled {
   readonly fits: boolean
 }
 
-const withCache = (source: string, at: string, file: string): Compiled | undefined => {
-  const cachedData = read(file)
+const withCache = (source: string, at: string, cachedData: Buffer | undefined): Compiled | undefined => {
   if (cachedData === undefined) return undefined
   const script = new vm.Script(source, { filename: at, cachedData })
   return { script, fits: script.cachedDataRejected !== true }
@@ -86,32 +112,55 @@ const ownCache = (source: string, at: string): string =>
 /** What writes the caches that are missing, when the functions that were used are compiled and belong to them too. */
 const missing: Array<() => void> = []
 
-const compile = (source: string, at: string): vm.Script => {
+const compile = (code: Buffer, at: string): vm.Script => {
+  // One byte a character: the build escapes everything else.
+  const source = code.toString("latin1")
   const wanted = mode()
   const plain = (): vm.Script => new vm.Script(source, { filename: at })
   if (wanted === "off") return plain()
   const built = `${at}.${version}.cache`
-  const found = withCache(source, at, built)
+  const found = withCache(source, at, read(built))
   if (found?.fits === true) return found.script
   const own = wanted === "build" ? undefined : ownCache(source, at)
-  const kept = own === undefined ? undefined : withCache(source, at, own)
+  const kept = own === undefined ? undefined : withCache(source, at, unsealed(code, read(own)))
   if (kept?.fits === true) return kept.script
   const script = kept?.script ?? found?.script ?? plain()
-  missing.push(() => write(own ?? built, script.createCachedData()))
+  missing.push(() => {
+    const made = (): Buffer => script.createCachedData()
+    if (own === undefined) return write(built, made, true)
+    write(own, () => {
+      const data = made()
+      return Buffer.concat([data, sealOf(code, data)])
+    }, false)
+  })
   return script
+}
+
+/** @since 0.1.0 @category errors */
+export class UnusableFile extends Error {
+  override readonly name = "UnusableFile"
+}
+
+const compiled = (at: string): vm.Script => {
+  try {
+    return compile(readFileSync(at), at)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new UnusableFile(`the file ${at} of the program cannot be used (${why}); install the package again`)
+  }
 }
 
 /**
  * The module's exports. `file` lies beside the running program; its text is ASCII and one function, of what a CommonJS
- * module is given and a clock. A cache that is missing is written at the end once a module is loaded that `keeps`.
+ * module is given and a clock. A cache that is missing is written at the end once a module is loaded that `keeps`. Throws
+ * UnusableFile when the file is not there, cannot be read or is not whole.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const load = (file: string, keeps: boolean): unknown => {
   const at = path.join(__dirname, file)
-  // One byte a character: the build escapes everything else.
-  const script = compile(readFileSync(at, "latin1"), at)
+  const script = compiled(at)
   if (keeps && missing.length > 0) {
     process.once("exit", () => {
       for (const each of missing) each()

@@ -77,16 +77,98 @@ describe("the code cache", () => {
     })
   })
 
-  it("that is damaged, or that others could have written, is passed over", () => {
+  it("that is damaged anywhere, or that others could have written, is passed over and made anew", () => {
     withCopy((run, cache) => {
       const expected = run("config", "path")
       for (const file of cache()) {
-        fs.writeFileSync(file, "no cache at all")
-        assert.strictEqual(run("config", "path"), expected)
-        assert.isAbove(fs.statSync(file).size, 10_000, "made anew")
+        const good = fs.readFileSync(file)
+        const at = (part: number) => Math.floor(good.length * part)
+        const changed = (change: (copy: Buffer) => unknown) => () => {
+          const copy = Buffer.from(good)
+          change(copy)
+          return copy
+        }
+        // V8 looks at the length only. Of what follows, the old program ended by a signal, or never.
+        const damages: ReadonlyArray<() => string | Buffer> = [
+          () => "no cache at all",
+          () => Buffer.alloc(0),
+          () => good.subarray(0, 3),
+          () => good.subarray(0, 24),
+          () => good.subarray(0, at(0.5)),
+          () => good.subarray(0, -1),
+          () => good.subarray(0, -4),
+          () => Buffer.concat([good, Buffer.alloc(4)]),
+          changed((copy) => copy.fill(0)),
+          ...[0.01, 0.2, 0.4, 0.6, 0.8].map((part) => changed((copy) => copy.fill(0, at(part), at(part) + 4096))),
+          ...[0, 8, 20, 24, 25, 28, 31].map((byte) =>
+            changed((copy) => copy.writeUInt8(copy.readUInt8(byte) ^ 0xff, byte))
+          ),
+          ...[0.1, 0.3, 0.5, 0.7, 0.9].map((part) =>
+            changed((copy) => copy.writeUInt8(copy.readUInt8(at(part)) ^ 1, at(part)))
+          ),
+          changed((copy) => copy.writeUInt8(copy.readUInt8(copy.length - 1) ^ 1, copy.length - 1))
+        ]
+        for (const [index, damage] of damages.entries()) {
+          const bytes = damage()
+          fs.writeFileSync(file, bytes)
+          assert.strictEqual(run("config", "path"), expected, `${index}`)
+          const found = fs.readFileSync(file)
+          assert.isAbove(found.length, 10_000, "made anew")
+          assert.isFalse(found.equals(Buffer.from(bytes)), `made anew (${index})`)
+        }
         fs.chmodSync(file, 0o666)
         assert.strictEqual(run("config", "path"), expected)
         assert.strictEqual(fs.statSync(file).mode & 0o777, 0o600, "replaced by one of our own")
+      }
+    })
+  }, 60_000)
+
+  it("of a program that was replaced by one of the same length and date is passed over", () => {
+    withCopy((run, cache, copy) => {
+      const front = path.join(copy, "front.js")
+      // What a package manager unpacks has one date, whatever the version.
+      const dated = () => fs.utimesSync(front, 1_000_000_000, 1_000_000_000)
+      dated()
+      run("config", "path")
+      const text = fs.readFileSync(front, "latin1")
+      const other = text.replaceAll("Show this help", "Show THIS help")
+      assert.notStrictEqual(other, text)
+      fs.writeFileSync(front, other, "latin1")
+      dated()
+      const before = cache().map((file) => fs.statSync(file).ino)
+      assert.include(run("--help"), "Show THIS help")
+      run("config", "path")
+      const after = cache().map((file) => fs.statSync(file).ino)
+      assert.strictEqual(after.length, 2)
+      assert.strictEqual(after.filter((ino) => before.includes(ino)).length, 1, "that of the commands")
+      assert.include(run("--help"), "Show THIS help")
+    })
+  })
+
+  it("does not hide that the program is not whole: the file and the remedy are told, without a stack", () => {
+    withCopy((_run, _cache, copy) => {
+      const start = (...args: ReadonlyArray<string>) =>
+        spawnSync(process.execPath, [path.join(copy, "hanzo-dev.js"), ...args], { encoding: "utf8" })
+      for (const name of ["commands.js", "front.js"]) {
+        const file = path.join(copy, name)
+        const whole = fs.readFileSync(file)
+        const damages = [
+          () => fs.rmSync(file),
+          () => fs.mkdirSync(file),
+          () => {
+            fs.rmdirSync(file)
+            fs.writeFileSync(file, whole.subarray(0, 1000))
+          }
+        ]
+        for (const damage of damages) {
+          damage()
+          const { status, stderr, stdout } = start("config", "path")
+          assert.deepStrictEqual([status, stdout], [1, ""])
+          assert.match(stderr, /^hanzo-dev: the file [^\n]*; install the package again\n$/)
+          assert.include(stderr, file)
+          assert.strictEqual(start("--version").status, 0)
+        }
+        fs.writeFileSync(file, whole)
       }
     })
   })
