@@ -366,7 +366,7 @@ export const make = Effect.gen(function*() {
     recordSteps: (call, steps) => Effect.catchAll(audit.recordSteps(call, steps), unwritten),
     evaluate: (tool_name, subject) =>
       tool_name === "bash" && subject !== undefined
-        ? policy.judge(analysePlain(subject) ?? analyse(subject, loaded))
+        ? policy.judge(analyse(subject, loaded))
         : policy.evaluate(tool_name, subject)
   }
   return service

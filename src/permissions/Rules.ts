@@ -8,7 +8,7 @@ import { TaggedError } from "../domain/TaggedError.ts"
 import type { ConfigService } from "../config/Config.ts"
 import { compileRule, splitPattern, type TieredRule } from "./RuleList.ts"
 import { PermissionPolicy } from "./Policy.ts"
-import type { ShellSource } from "./Shell.ts"
+import { analyse, type ShellSource } from "./Shell.ts"
 
 /**
  * Every rule of the settings with its tier and place; what waits for trust keeps its place in the count and decides
@@ -28,7 +28,8 @@ export interface BrokenExample {
 
 /**
  * A rule's examples against the rule alone. With a subject part an example is a subject of that tool, else a tool name. A
- * command line matches an allow rule when the rule alone allows all of it, another rule when a part of it is matched.
+ * command line matches an allow rule when the rule alone allows all of it, another rule when a part of it is matched. Of one
+ * that cannot be read because the grammar is missing nothing can be said: the rule is not to blame.
  *
  * @since 0.1.0
  * @category combinators
@@ -41,19 +42,23 @@ export const brokenExamples = (
     if (rule.match === undefined && rule.not_match === undefined) return []
     const matches = matcher(rule, shell)
     const wrong = (examples: ReadonlyArray<string> | undefined, expected: BrokenExample["expected"]) =>
-      (examples ?? []).filter((example) => matches(example) !== (expected === "match"))
+      (examples ?? []).filter((example) => matches(example) === (expected !== "match"))
         .map((example) => ({ rule, example, expected }))
     return [...wrong(rule.match, "match"), ...wrong(rule.not_match, "not_match")]
   })
 
-const matcher = (rule: TieredRule, shell: ShellSource): (example: string) => boolean => {
+/** null = it cannot be told. */
+const matcher = (rule: TieredRule, shell: ShellSource): (example: string) => boolean | null => {
   const compiled = compileRule(rule, 0, 0)
   if (compiled.subject === null) return (example) => compiled.plain(example)
   const { matches, name } = compiled.subject
   if (!name("bash")) return (example) => matches(example)
   const { file: _file, line: _line, tier: _tier, untrusted: _untrusted, ...alone } = rule
   const policy = new PermissionPolicy([alone], { shell })
-  return (example) => policy.evaluate("bash", example).rule_index === 0
+  return (example) => {
+    const line = analyse(example, shell)
+    return line.sealed ? null : policy.judge(line).rule_index === 0
+  }
 }
 
 /** Whether checking the examples needs the shell grammar. @since 0.1.0 @category combinators */

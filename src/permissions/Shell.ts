@@ -122,15 +122,15 @@ const plainView = (line: string): CommandView =>
   })
 
 /**
- * Reads a command line. Without a grammar only a single plain command counts as read, and none of a program that runs
- * others.
+ * Reads a command line. With no grammar given only a single plain command counts as read, and none of a program that runs
+ * others; where the grammar is missing, what needs none.
  *
  * @since 0.1.0
  * @category decoding
  */
 export const analyse = (line: string, shell: ShellSource): ShellLine => {
   if (typeof shell === "function") return analyseWith(line, shell, 0)
-  if (shell !== undefined) return unread(line, shell.missing, true)
+  if (shell !== undefined) return analysePlain(line) ?? unread(line, shell.missing, true)
   const text = line.trim()
   if (!isPlainCommand(text)) return unread(line, "it is more than one plain command", false)
   const only = plainView(text)

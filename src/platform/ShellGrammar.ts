@@ -60,7 +60,7 @@ export class ShellGrammarError
   override get message(): string {
     return `the shell grammar ${
       this.reason === "missing" ? "was not found" : "cannot be used"
-    } (${this.detail}); install the package again. Until then rules allow only command lines of plain words`
+    }; install the package again. Until then rules allow only command lines of plain words (${this.detail})`
   }
 }
 

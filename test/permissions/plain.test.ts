@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
+import { brokenExamples } from "../../src/permissions/Rules.ts"
 import { analyse, analysePlain } from "../../src/permissions/Shell.ts"
 import { makeParser } from "../../src/platform/ShellGrammar.ts"
 import { lines } from "./lines.ts"
@@ -19,7 +20,11 @@ const words = (
 
 const same = (line: string): void => {
   const plain = analysePlain(line)
-  if (plain !== null) assert.deepStrictEqual(plain, analyse(line, shell), JSON.stringify(line))
+  const missing = analyse(line, { missing: "there is none" })
+  assert.strictEqual(missing.sealed, plain === null, JSON.stringify(line))
+  if (plain === null) return
+  assert.deepStrictEqual(plain, analyse(line, shell), JSON.stringify(line))
+  assert.deepStrictEqual(missing, plain, JSON.stringify(line))
 }
 
 describe("lines of plain words (7.6)", () => {
@@ -105,4 +110,20 @@ describe("lines of plain words (7.6)", () => {
     const line = parts.join(" ")
     same(line)
   }, { fastCheck: { numRuns: 3000 } })
+
+  it("are what the examples of rules are checked by where the grammar is missing; of the others nothing is said", () => {
+    const examplesOf = (
+      shown: { readonly match?: ReadonlyArray<string>; readonly not_match?: ReadonlyArray<string> }
+    ) =>
+      (["allow", "deny", "prompt"] as const).map((mode) =>
+        brokenExamples([{ tool_pattern: "bash(git *)", mode, tier: "user", ...shown }], { missing: "there is none" })
+          .map(({ example }) => example)
+      )
+    assert.deepStrictEqual(
+      examplesOf({ match: ["git log", "git 'log'", "git log; ls"], not_match: ["ls", "'git' log", "ls; git x"] }),
+      [[], [], []]
+    )
+    assert.deepStrictEqual(examplesOf({ match: ["ls"] }), [["ls"], ["ls"], ["ls"]])
+    assert.deepStrictEqual(examplesOf({ not_match: ["git x"] }), [["git x"], ["git x"], ["git x"]])
+  })
 })

@@ -156,17 +156,21 @@ describe("command lines (7.6)", () => {
     }
   })
 
-  it("without a grammar no rule allows a line, and denies still hold", () => {
+  it("where the grammar is missing, plain words are read as ever, no rule allows any other line, and denies hold", () => {
     const policy = new PermissionPolicy([{ tool_pattern: "bash(rm *)", mode: "deny" }, {
       tool_pattern: "bash",
       mode: "allow"
     }], {
       shell: { missing: "there is none" }
     })
-    const verdict = policy.evaluate("bash", "git status")
+    const verdict = policy.evaluate("bash", "git 'status'")
     assert.deepInclude(verdict, { mode: "prompt", unsure: true })
     assert.include(verdict.why ?? "", "there is none")
-    assert.strictEqual(policy.evaluate("bash", "rm x").mode, "deny")
+    for (const line of ["git status; ls", "git status\n", "A=b ls", "sh -c \"ls\"", "ls; rm x"]) {
+      assert.deepInclude(policy.evaluate("bash", line), { mode: "prompt", unsure: true }, line)
+    }
+    assert.strictEqual(policy.evaluate("bash", "git status").mode, "allow")
+    for (const line of ["rm x", "rm 'x'"]) assert.strictEqual(policy.evaluate("bash", line).mode, "deny", line)
     assert.strictEqual(policy.evaluate("bash").mode, "allow")
   })
 
