@@ -73,8 +73,7 @@ export const warmUp = async (program) => {
         resolve(code)
       })
     })
-  // the second adds what the first, which had no cache to start from, compiled late
-  const code = await run() || await run()
+  const code = await run()
   server.close()
   server.closeAllConnections()
   rmSync(home, { recursive: true, force: true })

@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import { directoryFault, homeFault } from "../platform/Home.ts"
+import { startFault } from "../platform/Home.ts"
 import { answer } from "./Answer.ts"
 import { check } from "./Check.ts"
 import type * as Commands from "./Main.ts"
@@ -29,7 +29,7 @@ export const main = async (
       return answer(process.stderr, [`hanzo-dev: ${first}`, ...rest.map((line) => `  ${line}`), ""].join("\n"), 2)
     }
     case "command": {
-      const fault = homeFault(process.env) ?? directoryFault(() => process.cwd())
+      const fault = startFault()
       if (fault !== null) return answer(process.stderr, `hanzo-dev: ${fault}\n`, 2)
       const { run } = await load()
       return run(checked.command, checked.argv)

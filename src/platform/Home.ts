@@ -40,3 +40,6 @@ export const directoryFault = (cwd: () => string): string | null => {
     return "the current directory is gone, or may not be looked at: go to another one (cd)"
   }
 }
+
+/** Why this process cannot run a command, for the user; null = it can. @since 0.1.0 @category combinators */
+export const startFault = (): string | null => homeFault(process.env) ?? directoryFault(() => process.cwd())
