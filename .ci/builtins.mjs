@@ -66,8 +66,8 @@ const latePackage = ({ file, names }) =>
 export const builtins = {
   name: "builtins",
   setup: (build) => {
-    const late = new RegExp(`^(?:${Object.keys(packages).join("|")})$`)
-    build.onResolve({ filter: late }, ({ path }) => ({ path, namespace: "late", sideEffects: false }))
+    const whole = new RegExp(`^(?:${Object.keys(packages).join("|")})$`)
+    build.onResolve({ filter: whole }, ({ path }) => ({ path, namespace: "late", sideEffects: false }))
     build.onLoad({ filter: /.*/, namespace: "late" }, ({ path }) => ({
       contents: latePackage(packages[path]),
       loader: "js",

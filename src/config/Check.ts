@@ -279,7 +279,7 @@ export class Check {
       if (path === "telemetry" && entry?.kind === "value") this.telemetry(key, member, entry.value)
     }
     let complete = true
-    for (const name of path === "" ? [] : required) {
+    for (const name of required) {
       if (acceptsAbsence(path, name) || members.has(name)) continue
       complete = false
       const there = found.find((member) => member.key === name)

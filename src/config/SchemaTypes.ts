@@ -101,7 +101,7 @@ export const isKnown = (key: string): boolean => knownKeys.includes(key)
 
 /** What a type of the Schema says about an object; made once a type. @since 0.1.0 @category models */
 export interface Shape {
-  readonly byName: ReadonlyMap<string, { readonly type: AST.AST; readonly isOptional: boolean }>
+  readonly byName: ReadonlyMap<string, { readonly type: AST.AST }>
   readonly names: ReadonlyArray<string>
   readonly index: AST.IndexSignature | undefined
   /** Keys that must be there. */
@@ -111,19 +111,19 @@ export interface Shape {
 /** The top level: the type of a key is made when the key is met. @since 0.1.0 @category constants */
 export const topShape: Shape = {
   byName: new Map(
-    Object.entries(fields).map(([key, make]): [string, { readonly type: AST.AST; readonly isOptional: boolean }] => {
+    Object.entries(fields).map(([key, make]): [string, { readonly type: AST.AST }] => {
       const ast = once((): AST.AST => make().ast)
       return [key, {
         get type() {
           return ast()
-        },
-        isOptional: false
+        }
       }]
     })
   ),
   names: knownKeys,
   index: undefined,
-  required: knownKeys
+  // the lowest tier holds every key
+  required: []
 }
 
 const shapes = new WeakMap<AST.AST, Shape>()
@@ -135,7 +135,7 @@ export const shapeOf = (ast: AST.AST): Shape => {
   const type = AST.isTypeLiteral(ast) ? ast : undefined
   const byName = new Map((type?.propertySignatures ?? []).map((property) => [String(property.name), property]))
   const names = [...byName.keys()]
-  const required = names.filter((name) => byName.get(name)?.isOptional === false)
+  const required = (type?.propertySignatures ?? []).flatMap(({ isOptional, name }) => isOptional ? [] : [String(name)])
   const shape = { byName, names, index: type?.indexSignatures[0], required }
   shapes.set(ast, shape)
   return shape

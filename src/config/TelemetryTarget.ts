@@ -89,10 +89,12 @@ const parentOf = (vars: Vars): TelemetryTarget["parent"] => {
 
 const validUrl = (text: string): boolean => URL.canParse(text) && /^https?:$/u.test(new URL(text).protocol)
 
+const noAddress = "is no http or https address, so that nothing is sent there; for example http://127.0.0.1:4318"
+
 /** Keys of the settings that hold an address, and what is wrong with such a one. @since 0.1.0 @category decoding */
 export const addressComplaint = (key: string, value: unknown): string | null =>
   /^(?:traces_|metrics_)?endpoint$/u.test(key) && typeof value === "string" && !validUrl(value)
-    ? "is no http or https address, so that telemetry is off; for example http://127.0.0.1:4318"
+    ? noAddress
     : null
 
 const joined = (base: string, path: string): string => {
@@ -142,9 +144,7 @@ export const choose = (
     if (found === null) return null
     if (!validUrl(found.url)) {
       // what is wrong with the settings, their check has said
-      if (!found.own) {
-        problems.push(`${found.name} is no http or https address: telemetry is off; for example http://127.0.0.1:4318`)
-      }
+      if (!found.own) problems.push(`${found.name} ${noAddress}`)
       return null
     }
     return { ...found, url: found.base === undefined ? found.url : joined(found.url, found.base) }

@@ -184,8 +184,7 @@ export class Session {
     // A token of the caller's own could be that of another request.
     if (ask.onProgress !== undefined || ask.call !== undefined || "progressToken" in meta) meta["progressToken"] = id
     if (traceparent !== null) meta["traceparent"] = traceparent
-    for (const _ in meta) return { ...params, _meta: meta }
-    return params
+    return Object.keys(meta).length === 0 ? params : { ...params, _meta: meta }
   }
 
   /** A request with a span of its own where the work around it has one; `send` gets its `traceparent`. */

@@ -33,14 +33,14 @@ export const make = (write: (line: string) => void): Logger.Logger<unknown, void
 
 const words: Readonly<Record<string, string>> = { WARN: "warning" }
 
-/** What a person reads: the level, the message, and for what it is worth the cause. */
+/** What a person reads: the level, the message, the cause. Further lines stand back: a message cannot pass for another. */
 const plainLogger: Logger.Logger<unknown, string> = Logger.make(({ annotations, cause, logLevel, message }) =>
   [
     `hanzo-dev: ${words[logLevel.label] ?? logLevel.label.toLowerCase()}:`,
     ...Arr.ensure(message).map((part) => Inspectable.toStringUnknown(part)),
     ...Array.from(annotations, ([key, value]) => `${key}=${Inspectable.toStringUnknown(value, 0)}`),
     ...(Cause.isEmpty(cause) ? [] : [`\n${Cause.pretty(cause, { renderErrorCause: true })}`])
-  ].join(" ")
+  ].join(" ").replaceAll(/\r\n?|\n/gu, "\n  ")
 )
 
 /** The same for a person to read. @since 0.1.0 @category constructors */

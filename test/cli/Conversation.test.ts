@@ -72,6 +72,15 @@ const talk = (typed: ReadonlyArray<string | Line>, options: BenchOptions = {}, a
     return { ...end, on, out: on.out.join(""), err: on.err.join("") }
   })
 
+/** A conversation with one Ctrl-C, when the first answer has begun; it goes on to its plain end. */
+const interrupted = (on: Bench, begun: Deferred.Deferred<void>) =>
+  Effect.gen(function*() {
+    const fiber = yield* Effect.fork(converse([], on))
+    yield* Deferred.await(begun)
+    yield* on.raise("SIGINT")
+    assert.strictEqual((yield* Fiber.join(fiber)).code, 0)
+  })
+
 describe("what was typed", () => {
   it("a slash and a word is a command, a path and a paste are for the agent", () => {
     const table: ReadonlyArray<readonly [text: string, kind: string]> = [
@@ -222,10 +231,7 @@ describe("the conversation", () => {
         ],
         interrupt: () => Effect.asVoid(Deferred.succeed(asked, undefined))
       })
-      const fiber = yield* Effect.fork(converse([], on))
-      yield* Deferred.await(begun)
-      yield* on.raise("SIGINT")
-      assert.strictEqual((yield* Fiber.join(fiber)).code, 0)
+      yield* interrupted(on, begun)
       assert.deepEqual(on.inputs.map((input) => input.prompt), ["a", "b"])
       assert.include(on.err.join(""), "cancelled: interrupted")
     }))
@@ -250,10 +256,7 @@ describe("the conversation", () => {
         ],
         interrupt: () => Effect.asVoid(Deferred.succeed(asked, undefined))
       })
-      const fiber = yield* Effect.fork(converse([], on))
-      yield* Deferred.await(begun)
-      yield* on.raise("SIGINT")
-      assert.strictEqual((yield* Fiber.join(fiber)).code, 0)
+      yield* interrupted(on, begun)
       assert.deepEqual(on.inputs.map((input) => [input.prompt, input.session_id]), [["a", undefined], ["b", "ses_1"]])
       assert.deepEqual(on.interrupts, ["ses_1"])
       assert.include(on.err.join(""), "cancelled: interrupted")

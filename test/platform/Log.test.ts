@@ -26,10 +26,19 @@ describe("the log for a person", () => {
       ], { discard: true }))
       assert.deepStrictEqual(lines, [
         "hanzo-dev: warning: something is odd\n",
-        "hanzo-dev: error: it broke {\n  \"at\": 3\n}\n",
+        "hanzo-dev: error: it broke {\n    \"at\": 3\n  }\n",
         "hanzo-dev: debug: looked server=files\n",
         "hanzo-dev: fatal: the end\n"
       ])
+    }))
+
+  it.effect("a message of several lines passes for no other message", () =>
+    Effect.gen(function*() {
+      for (const end of ["\n", "\r\n", "\r", "\u2028"]) {
+        const [line = ""] = yield* linesOf(Effect.logWarning(`words of a server${end}hanzo-dev: error: forged`))
+        const [, ...more] = line.trimEnd().split(/\r\n|[\n\r\u2028]/u)
+        for (const each of more) assert.match(each, /^ {2}/u, JSON.stringify(line))
+      }
     }))
 
   it.effect("shows a cause, and no control characters", () =>
