@@ -5,7 +5,6 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
@@ -16,6 +15,7 @@ import { AgentEvent } from "../../src/domain/AgentEvent.ts"
 import { failure, success } from "../../src/domain/ToolExecutor.ts"
 import { StorageError } from "../../src/storage/StorageError.ts"
 import { SessionStore } from "../../src/storage/SessionStore.ts"
+import { logTo } from "../support/logged.ts"
 import {
   agentLayer,
   apiError,
@@ -293,9 +293,7 @@ describe("the loop", () => {
         Effect.provide(
           Layer.provideMerge(worldLayer({ turns: [callTurn(call("a", "bash")), textTurn("never")] }), record)
         ),
-        Effect.provide(
-          Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void logged.push(String(message))))
-        )
+        Effect.provide(logTo(logged))
       )
       assert.deepInclude(events.at(-1), { type: "run.failed", exit_code: 1 })
       assert.strictEqual(JSON.stringify(events).split("No space left").length - 1, 1)

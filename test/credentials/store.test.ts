@@ -19,11 +19,11 @@ import { OAuthError, type TokenAnswer } from "../../src/credentials/OAuthClient.
 import type { ProviderCredential } from "../../src/credentials/ProviderCredential.ts"
 import { nodeCalls } from "../../src/platform/FileCalls.ts"
 import { FileLock } from "../../src/platform/FileLock.ts"
+import { logTo } from "../support/logged.ts"
 import {
   answer,
   type Home,
   login,
-  logTo,
   makeHome,
   makeServer,
   platform,

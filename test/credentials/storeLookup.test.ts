@@ -16,18 +16,9 @@ import { Processes } from "../../src/platform/Processes.ts"
 import { LocalServers } from "../../src/provider/LocalServers.ts"
 import { ScriptedModels } from "../../src/provider/ScriptedModels.ts"
 import { Targets } from "../../src/provider/Targets.ts"
+import { logTo } from "../support/logged.ts"
 import { gone } from "../support/processes.ts"
-import {
-  answer,
-  configOf,
-  type Home,
-  logTo,
-  makeHome,
-  makeServer,
-  type Server,
-  settings,
-  storeLayer
-} from "./storeSupport.ts"
+import { answer, configOf, type Home, makeHome, makeServer, type Server, settings, storeLayer } from "./storeSupport.ts"
 
 const unasked: Server = makeServer(() => Effect.dieMessage("nothing was to be asked"))
 

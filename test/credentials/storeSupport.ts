@@ -2,7 +2,6 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -115,7 +114,3 @@ export const storeLayer = (home: Home, server: Server, calls?: FileCalls, vars: 
     Layer.provide(Layer.merge(FileLock.layer, refreshOver(server))),
     Layer.provideMerge(platform(home, { vars, ...(calls === undefined ? {} : { calls }) }))
   )
-
-/** What is logged goes there. */
-export const logTo = (lines: Array<string>): Layer.Layer<never> =>
-  Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void lines.push(String(message))))

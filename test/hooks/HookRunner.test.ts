@@ -2,22 +2,17 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Logger from "effect/Logger"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { success } from "../../src/domain/ToolExecutor.ts"
+import { loggedWith } from "../support/logged.ts"
 import { alive, eventually, gone } from "../support/processes.ts"
 import { post, pre, recorded, withRunner } from "./support.ts"
 
 const captureLog = () => {
   const lines: Array<string> = []
-  const layer = Logger.replace(
-    Logger.defaultLogger,
-    Logger.make(({ cause, logLevel, message }) =>
-      void lines.push(
-        `${logLevel.label} ${String(message)}${Cause.isEmpty(cause) ? "" : ` ${Cause.pretty(cause)}`}`
-      )
-    )
+  const layer = loggedWith(({ cause, logLevel }, message) =>
+    void lines.push(`${logLevel.label} ${message}${Cause.isEmpty(cause) ? "" : ` ${Cause.pretty(cause)}`}`)
   )
   return { lines, layer }
 }

@@ -1,6 +1,5 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
-import * as Logger from "effect/Logger"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -14,6 +13,7 @@ import * as path from "node:path"
 import { FileLock, heartbeatMs, type LockOptions, staleMs } from "../../src/platform/FileLock.ts"
 import { identify, type Liveness, ProcessIdentity } from "../../src/platform/ProcessIdentity.ts"
 import { start } from "../storage/support.ts"
+import { logTo } from "../support/logged.ts"
 import { bundleProgram, folder } from "../support/program.ts"
 
 const root = folder()
@@ -232,7 +232,6 @@ describe("FileLock", () => {
 
     it.effect("waiting for more than two seconds is told once, with who holds it", () => {
       const lines: Array<string> = []
-      const log = Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void lines.push(String(message))))
       return Effect.gen(function*() {
         const target = place()
         yield* acquire(target)
@@ -251,7 +250,7 @@ describe("FileLock", () => {
         assert.strictEqual((yield* Fiber.join(other)).reason, "busy")
         assert.strictEqual(lines.length, 1)
         assert.include(lines[0], `waiting: ${target}.lock is held by process ${process.pid};`)
-      }).pipe(Effect.scoped, Effect.provide(Layer.merge(identity("alive"), log)))
+      }).pipe(Effect.scoped, Effect.provide(Layer.merge(identity("alive"), logTo(lines))))
     })
 
     it.effect("who lost it is told, and does not take it from the next one", () =>

@@ -23,6 +23,7 @@ import {
 import * as Peer from "../../src/rpc/Peer.ts"
 import * as PipeWriter from "../../src/rpc/PipeWriter.ts"
 import * as StreamDuplex from "../../src/rpc/StreamDuplex.ts"
+import { loggedWith } from "../support/logged.ts"
 import * as Wire from "../support/wire.ts"
 
 class Lost extends Data.TaggedError("Lost")<{ readonly why: string }> {}
@@ -44,10 +45,10 @@ const setUp = (handlers: Partial<JsonRpcHandlers> = {}, more: Partial<JsonRpcPee
 const warnings = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function*() {
     const found: Array<string> = []
-    const logger = Logger.make<unknown, void>(({ logLevel, message }) => {
-      if (LogLevel.greaterThanEqual(logLevel, LogLevel.Warning)) found.push(String(message))
+    const layer = loggedWith(({ logLevel }, message) => {
+      if (LogLevel.greaterThanEqual(logLevel, LogLevel.Warning)) found.push(message)
     })
-    const result = yield* Effect.provide(effect, Logger.replace(Logger.defaultLogger, logger))
+    const result = yield* Effect.provide(effect, layer)
     return { result, found }
   })
 

@@ -4,7 +4,6 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import type { TelemetryTarget } from "../../src/config/TelemetryTarget.ts"
@@ -16,6 +15,7 @@ import * as Exporter from "../../src/telemetry/Exporter.ts"
 import * as Histograms from "../../src/telemetry/Histograms.ts"
 import * as Otlp from "../../src/telemetry/Otlp.ts"
 import { type Collector, collector, type values } from "../support/collector.ts"
+import { logTo } from "../support/logged.ts"
 
 const span = (n: number, more: Partial<Otlp.SpanData> = {}): Otlp.SpanData => ({
   trace_id: "4bf92f3577b34da6a3ce929d0e0e4736",
@@ -63,7 +63,7 @@ const exporterTo = (url: string) =>
 const log: Array<string> = []
 const layer = Layer.mergeAll(
   Http.layer.pipe(Layer.provide(Environment.layerTest())),
-  Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void log.push(String(message))))
+  logTo(log)
 )
 
 const test = (name: string, body: (on: Collector) => Effect.Effect<void, never, Http | Scope.Scope>) =>
