@@ -4,6 +4,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
+import { timer } from "../support/processes.ts"
 import type { Upstream, UpstreamOptions, Wire } from "../support/upstream/index.ts"
 import { startUpstream } from "../support/upstream/index.ts"
 
@@ -40,7 +41,7 @@ export const makeHome = (): Home => {
     project,
     env,
     settings: (value) => fs.writeFileSync(path.join(config, "settings.json"), JSON.stringify(value)),
-    remove: () => fs.rmSync(dir, { recursive: true, force: true })
+    remove: () => fs.rmSync(dir, { recursive: true, force: true, maxRetries: 10 })
   }
 }
 
@@ -186,9 +187,9 @@ export const orphans = (home: Home): ReadonlyArray<string> => {
 
 /** Waits for a condition that another process brings about; a watchdog, not a pause. */
 export const eventually = async (what: string, condition: () => boolean, limit_ms = 5_000): Promise<void> => {
-  const end = performance.now() + limit_ms
+  const over = timer(limit_ms)
   while (!condition()) {
-    if (performance.now() > end) throw new Error(`${what}: not within ${limit_ms} ms`)
+    if (over()) throw new Error(`${what}: not within ${limit_ms} ms`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

@@ -47,7 +47,7 @@ export interface PlaceOptions {
 export const place = (options: PlaceOptions = {}): Effect.Effect<Place, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => make(options)),
-    ({ root }) => Effect.sync(() => fs.rmSync(root, { recursive: true, force: true }))
+    ({ root }) => Effect.sync(() => fs.rmSync(root, { recursive: true, force: true, maxRetries: 10 }))
   )
 
 const make = (options: PlaceOptions): Place => {

@@ -9,13 +9,28 @@ export const alive = (group: number): ReadonlyArray<number> =>
     return Number(pgid) === group && stat !== undefined && !stat.startsWith("Z") ? [Number(pid)] : []
   })
 
+/**
+ * True once `limit_ms` of real time have passed between the questions. What a machine that stands still takes out of them
+ * does not count: whatever is waited for stood still with it.
+ */
+export const timer = (limit_ms: number): () => boolean => {
+  let left = limit_ms
+  let last = performance.now()
+  return () => {
+    const now = performance.now()
+    left -= Math.min(now - last, 250)
+    last = now
+    return left <= 0
+  }
+}
+
 /** Waits in real time until the condition holds; false after `limit_ms`. */
 export const eventually = (condition: () => boolean, limit_ms = 5_000): Effect.Effect<boolean> =>
   Effect.async((resume) => {
-    const end = Date.now() + limit_ms
+    const over = timer(limit_ms)
     const look = (): void => {
       if (condition()) return resume(Effect.succeed(true))
-      if (Date.now() > end) return resume(Effect.succeed(false))
+      if (over()) return resume(Effect.succeed(false))
       setTimeout(look, 10)
     }
     look()
