@@ -39,6 +39,8 @@ export const warmUp = async (program) => {
     join(dir("config"), "settings.json"),
     JSON.stringify({
       model: "warm/up",
+      // who has servers keeps some of them for another day
+      mcp_servers: { warm: { command: ["warm"], disabled: true } },
       providers: { warm: { protocol: "chat", base_url: `http://127.0.0.1:${server.address().port}/v1` } }
     })
   )

@@ -6,11 +6,12 @@
  */
 import * as AST from "effect/SchemaAST"
 import { nearest } from "../codec/Distance.ts"
-import { type CheckedRoot, type Entry, type LocatedHook, plain } from "./Checked.ts"
+import { once } from "../domain/Once.ts"
+import { type CheckedRoot, DisabledEntry, type Entry, type LocatedHook, plain } from "./Checked.ts"
 import * as Document from "./Document.ts"
 import { hookComplaints } from "./HookRules.ts"
 import { checkRules, type LocatedRule } from "./RuleCheck.ts"
-import { fields } from "./Sections.ts"
+import { fields, mcpServerConfig } from "./Sections.ts"
 import {
   acceptsAbsence,
   fits,
@@ -30,6 +31,7 @@ import {
 } from "./SchemaTypes.ts"
 import { checkServer, isAdjusting } from "./ServerCheck.ts"
 import { addressComplaint } from "./TelemetryTarget.ts"
+import { DisabledServer } from "./TreeReader.ts"
 import { quote, typeName } from "./Words.ts"
 
 /** @since 0.1.0 @category models */
@@ -108,6 +110,9 @@ const textsIn = (node: Document.Node & { readonly type: "array" }, ast: AST.AST)
   }
   return texts
 }
+
+/** Made when a server is read, which needs more than a look. */
+const serverShape = once((): Shape => shapeOf(unrefined(mcpServerConfig().ast)))
 
 /** How a check finds the place of an offset. @since 0.1.0 @category models */
 export interface Place {
@@ -265,6 +270,10 @@ export class Check {
     const found = this.members(node, names, prefix)
     for (const member of found) {
       const key = prefix + member.key
+      if (path === "" && member.key === "mcp_servers" && member.value.type === "object") {
+        members.set(member.key, this.servers(member.value))
+        continue
+      }
       const property = byName.get(member.key)
       const valueType = property?.type ?? index?.type
       if (valueType === undefined) {
@@ -272,9 +281,7 @@ export class Check {
         this.unknown(key, member, byName.keys())
         continue
       }
-      const entry = path === "" && member.key === "mcp_servers"
-        ? this.servers(member.value, valueType)
-        : this.value(member.value, valueType, key)
+      const entry = this.value(member.value, valueType, key)
       if (entry !== undefined) members.set(member.key, entry)
       if (path === "telemetry" && entry?.kind === "value") this.telemetry(key, member, entry.value)
     }
@@ -311,18 +318,18 @@ export class Check {
   }
 
   /** Reading 4.8: each entry is a definition or an overlay. */
-  servers(node: Document.Node, ast: AST.AST): Entry | undefined {
-    const types = strip(ast).map(unrefined)
-    const entryType = types.find(AST.isTypeLiteral)?.indexSignatures[0]?.type
-    if (node.type !== "object" || entryType === undefined) return this.value(node, ast, "mcp_servers")
+  servers(node: Document.Node & { readonly type: "object" }): Entry {
     const members = new Map<string, Entry>()
-    const shape = shapeOf(unrefined(entryType))
     for (const { key, value } of this.members(node, [], "mcp_servers.")) {
+      if (value instanceof DisabledServer) {
+        members.set(key, this.disabled(value, key))
+        continue
+      }
       const path = `mcp_servers.${key}`
       const before = this.errors
       const entry = value.type === "object"
-        ? this.object(checkServer(this, value, path), shape, path)
-        : this.value(value, entryType, path)
+        ? this.object(checkServer(this, value, path), serverShape(), path)
+        : this.value(value, mcpServerConfig().ast, path)
       if (entry !== undefined) members.set(key, entry)
       if (this.errors > before) this.invalid_servers.add(key)
       else if (entry?.kind === "object" && isAdjusting(entry.members)) {
@@ -330,6 +337,14 @@ export class Check {
       }
     }
     return { kind: "object", members, line: this.line(node) }
+  }
+
+  /** Nothing is wrong with it, so that nothing is to be told. */
+  disabled(node: DisabledServer, name: string): Entry {
+    return new DisabledEntry(node, () => {
+      const entry = new Check(this.tier, this.file, this.place).object(node, serverShape(), `mcp_servers.${name}`)
+      return entry?.kind === "object" ? entry : { kind: "object", members: new Map(), line: this.line(node) }
+    })
   }
 
   telemetry(key: string, { key: name, value: { offset } }: Document.Member, value: unknown): void {

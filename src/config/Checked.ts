@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import { once } from "../domain/Once.ts"
 import type * as Document from "./Document.ts"
 import type { LocatedRule } from "./RuleCheck.ts"
 
@@ -10,6 +11,39 @@ import type { LocatedRule } from "./RuleCheck.ts"
 export type Entry =
   | { readonly kind: "object"; readonly members: ReadonlyMap<string, Entry>; readonly line: number | null }
   | { readonly kind: "value"; readonly value: unknown; readonly line: number | null }
+
+type ObjectEntry = Entry & { readonly kind: "object" }
+
+/**
+ * The entry of a server that is switched off, of which it is known that nothing is wrong with it: made when somebody asks
+ * where its values stand, or lies something over it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export class DisabledEntry {
+  readonly kind = "object"
+  private readonly node: { readonly value: unknown }
+  private readonly entry: () => ObjectEntry
+
+  constructor(node: { readonly value: unknown }, make: () => ObjectEntry) {
+    this.node = node
+    this.entry = once(make)
+  }
+
+  /** Its plain value. */
+  get value(): unknown {
+    return this.node.value
+  }
+
+  get members(): ReadonlyMap<string, Entry> {
+    return this.entry().members
+  }
+
+  get line(): number | null {
+    return this.entry().line
+  }
+}
 
 /** A hook and its number in its file. @since 0.1.0 @category models */
 export interface LocatedHook {
@@ -33,7 +67,7 @@ export interface CheckedRoot {
 
 /** The plain value of a checked entry. @since 0.1.0 @category combinators */
 export const plain = (entry: Entry): unknown => {
-  if (entry.kind === "value") return entry.value
+  if (entry.kind === "value" || entry instanceof DisabledEntry) return entry.value
   const object: Record<string, unknown> = Object.create(null)
   for (const [key, member] of entry.members) object[key] = plain(member)
   return object

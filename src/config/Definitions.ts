@@ -153,7 +153,8 @@ const ofTier = (
     if (loose.length === 0) return entry
     wait("mcp_server", key, { kind: "object", members: new Map(loose), line: entry.line })
     const waits = new Set(loose.map(([field]) => field))
-    return { ...entry, kind: "object", members: new Map([...members].filter(([field]) => !waits.has(field))) }
+    const kept = new Map([...members].filter(([field]) => !waits.has(field)))
+    return { kind: "object", members: kept, line: entry.line }
   }
 
   const language = (name: string, entry: Entry): Entry | undefined => {

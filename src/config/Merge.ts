@@ -78,7 +78,11 @@ const asUnit = (layers: ReadonlyArray<Layered>, keys: ReadonlyArray<string>): Re
   return layers.map((layer, index) =>
     index >= top || layer.entry.kind !== "object" ? layer : {
       ...layer,
-      entry: { ...layer.entry, members: new Map([...layer.entry.members].filter(([key]) => isOverlayKey(key))) }
+      entry: {
+        kind: "object",
+        members: new Map([...layer.entry.members].filter(([key]) => isOverlayKey(key))),
+        line: layer.entry.line
+      }
     }
   )
 }
@@ -96,6 +100,10 @@ const source = (layer: Layered): Source => ({
   ...(layer.entry.line === null ? {} : { line: layer.entry.line }),
   value: plain(layer.entry)
 })
+
+/** A member that is made when it is first read. */
+const late = (object: Record<string, unknown>, key: string, make: () => unknown): void =>
+  void Object.defineProperty(object, key, { configurable: true, enumerable: true, get: once(make) })
 
 /** Where the merged values come from; most starts never ask. */
 interface Trace {
@@ -179,7 +187,8 @@ export const merge = (tiers: ReadonlyArray<TierValues>): Merged => {
   const outermost = new Map<string, Tier>()
   for (const key of keys) {
     const layers = layersOf(key)
-    config[key] = mergeEntries(layers, [key], null)
+    if (key === "mcp_servers") late(config, key, () => mergeEntries(layers, [key], null))
+    else config[key] = mergeEntries(layers, [key], null)
     const top = layers.at(-1)
     if (top?.entry.kind === "value") outermost.set(key, top.tier)
   }

@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import type { FoundIssue } from "./Check.ts"
-import type { Entry } from "./Checked.ts"
+import { DisabledEntry, type Entry } from "./Checked.ts"
 import type { HanzoConfig } from "./Schema.ts"
 import type { TierValues } from "./Tiers.ts"
 
@@ -25,15 +25,22 @@ const byCodePoint = (a: string, b: string): number => {
 
 /** Servers with a definition, not disabled, none of whose values was rejected. @since 0.1.0 @category combinators */
 export const activeServers = (config: HanzoConfig, tiers: ReadonlyArray<TierValues>): ReadonlyArray<string> => {
-  const invalid = new Set(tiers.flatMap((tier) => {
-    const members = membersOf(tier.values.get("mcp_servers"))
-    return [...tier.invalid_servers].filter((name) => members.has(name))
-  }))
-  return Object.entries(config.mcp_servers)
-    .filter(([name, server]) =>
-      (server.command !== undefined || server.url !== undefined) && server.disabled !== true && !invalid.has(name)
-    )
-    .map(([name]) => name)
+  const named = new Set<string>()
+  const invalid = new Set<string>()
+  for (const { invalid_servers, values } of tiers) {
+    for (const [name, entry] of membersOf(values.get("mcp_servers"))) {
+      // a name of which all tiers have only disabled definitions is disabled, whichever counts
+      if (entry instanceof DisabledEntry) continue
+      named.add(name)
+      if (invalid_servers.has(name)) invalid.add(name)
+    }
+  }
+  return [...named]
+    .filter((name) => {
+      const server = config.mcp_servers[name]
+      return server !== undefined && (server.command !== undefined || server.url !== undefined) &&
+        server.disabled !== true && !invalid.has(name)
+    })
     .toSorted(byCodePoint)
 }
 

@@ -4,6 +4,7 @@
  *
  * @since 0.1.0
  */
+import { endOfDisabled } from "./DisabledServer.ts"
 import type { Member, Node } from "./Document.ts"
 
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
@@ -14,14 +15,45 @@ const ordinary = /[^"\\\u0000-\u001f]*/y
 const unusual = Symbol("unusual")
 
 /**
- * The tree of one value with blanks, comments and trailing commas; null when the text is no such value, is nested deeper
- * than `max_depth`, or has any peculiarity.
+ * A server that is switched off and has nothing wrong with it (see `endOfDisabled`): its members are read when somebody
+ * asks for them.
  *
  * @since 0.1.0
- * @category decoding
+ * @category models
  */
-export const readTree = (text: string, max_depth: number): Node | null => {
-  let at = 0
+export class DisabledServer {
+  readonly type = "object"
+  readonly offset: number
+  private readonly text: string
+  private readonly end: number
+  private read: ReadonlyArray<Member> | undefined
+
+  constructor(text: string, offset: number, end: number) {
+    this.text = text
+    this.offset = offset
+    this.end = end
+  }
+
+  /** Its plain value. */
+  get value(): unknown {
+    return JSON.parse(this.text.slice(this.offset, this.end))
+  }
+
+  get members(): ReadonlyArray<Member> {
+    if (this.read === undefined) {
+      const { node } = readValue(this.text, this.offset, Number.POSITIVE_INFINITY)
+      this.read = node.type === "object" ? node.members : []
+    }
+    return this.read
+  }
+}
+
+/** Deep enough for what a disabled server holds. */
+const serverDepth = 4
+
+/** The value that begins at `from` or behind blanks and comments, and where it ends. Throws `unusual`. */
+const readValue = (text: string, from: number, max_depth: number): { readonly node: Node; readonly end: number } => {
+  let at = from
 
   const skip = (): void => {
     for (;;) {
@@ -74,12 +106,14 @@ export const readTree = (text: string, max_depth: number): Node | null => {
     return false
   }
 
-  const value = (depth: number): Node => {
+  /** `name` is the key that it stands under. */
+  const value = (depth: number, name: string): Node => {
     const offset = at
     switch (text.charCodeAt(at)) {
       case 0x7b: {
         if (depth > max_depth) throw unusual
         const members: Array<Member> = []
+        const servers = depth === 2 && (name === "mcp_servers" || name === "mcpServers") && max_depth >= serverDepth
         at++
         skip()
         if (text.charCodeAt(at) !== 0x7d) {
@@ -90,7 +124,12 @@ export const readTree = (text: string, max_depth: number): Node | null => {
             skip()
             if (text.charCodeAt(at++) !== 0x3a) throw unusual
             skip()
-            members.push({ key, key_offset, value: value(depth + 1) })
+            const end = servers ? endOfDisabled(text, at) : -1
+            if (end === -1) members.push({ key, key_offset, value: value(depth + 1, key) })
+            else {
+              members.push({ key, key_offset, value: new DisabledServer(text, at, end) })
+              at = end
+            }
           } while (more(0x7d))
         }
         at++
@@ -102,7 +141,7 @@ export const readTree = (text: string, max_depth: number): Node | null => {
         at++
         skip()
         if (text.charCodeAt(at) !== 0x5d) {
-          do items.push(value(depth + 1))
+          do items.push(value(depth + 1, ""))
           while (more(0x5d))
         }
         at++
@@ -125,11 +164,23 @@ export const readTree = (text: string, max_depth: number): Node | null => {
     }
   }
 
+  skip()
+  const node = value(1, "")
+  skip()
+  return { node, end: at }
+}
+
+/**
+ * The tree of one value with blanks, comments and trailing commas; null when the text is no such value, is nested deeper
+ * than `max_depth`, or has any peculiarity.
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
+export const readTree = (text: string, max_depth: number): Node | null => {
   try {
-    skip()
-    const root = value(1)
-    skip()
-    return at === text.length ? root : null
+    const { end, node } = readValue(text, 0, max_depth)
+    return end === text.length ? node : null
   } catch {
     // an escape sequence that JSON does not know, too
     return null
