@@ -40,7 +40,10 @@ export const warmUp = async (program) => {
     JSON.stringify({
       model: "warm/up",
       // who has servers keeps some of them for another day
-      mcp_servers: { warm: { command: ["warm"], disabled: true } },
+      mcp_servers: {
+        program: { command: ["warm"], disabled: true },
+        address: { url: "http://warm/", disabled: true }
+      },
       providers: { warm: { protocol: "chat", base_url: `http://127.0.0.1:${server.address().port}/v1` } }
     })
   )

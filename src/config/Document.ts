@@ -293,19 +293,34 @@ export interface Places {
   readonly frame: (offset: number) => string
 }
 
-/** LF, CR and CRLF end a line. Work on the text is done once, at the first question. @since 0.1.0 @category constructors */
+const lineEnd = /\r\n?|\n/g
+
+/** Where the line behind `from` begins, -1 when there is none. LF, CR and CRLF end a line. */
+const nextLine = (text: string, from: number, returns: boolean): number => {
+  if (!returns) {
+    const feed = text.indexOf("\n", from)
+    return feed === -1 ? -1 : feed + 1
+  }
+  lineEnd.lastIndex = from
+  return lineEnd.test(text) ? lineEnd.lastIndex : -1
+}
+
+/** The text is read as far as the questions go, and each part once. @since 0.1.0 @category constructors */
 export const places = (text: string): Places => {
-  let starts: Array<number> | undefined
+  const known = [0]
+  let complete = false
+  let returns: boolean | undefined
   let spans: ReadonlyArray<readonly [start: number, end: number]> | undefined
   /** The line of the last question: the next one is mostly about it, or about the one behind it. */
   let last = 0
 
   const lineAt = (offset: number): { readonly line: number; readonly start: number; readonly end: number } => {
-    if (starts === undefined) {
-      starts = [0]
-      for (const { index, 0: end } of text.matchAll(/\r\n|\n|\r/g)) starts.push(index + end.length)
+    for (let start = known.at(-1) ?? 0; !complete && start <= offset;) {
+      returns ??= text.includes("\r")
+      start = nextLine(text, start, returns)
+      if (start === -1) complete = true
+      else known.push(start)
     }
-    const known = starts
     const startOf = (i: number): number => known[i] ?? Infinity
     if (offset >= startOf(last + 1) && offset < startOf(last + 2)) last++
     else if (offset < startOf(last) || offset >= startOf(last + 1)) last = floorIndex(known.length, startOf, offset)

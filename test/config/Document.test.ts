@@ -84,6 +84,24 @@ describe("G3 keys", () => {
 })
 
 describe("places", () => {
+  it.prop("a place is the same, whatever was asked before", [
+    FastCheck.string({ unit: FastCheck.constantFrom("\r", "\n", "\r\n", "a", "bc", "\u{1F600}"), maxLength: 20 }),
+    FastCheck.array(FastCheck.nat({ max: 45 }), { maxLength: 8 })
+  ], ([text, offsets]) => {
+    const places = Document.places(text)
+    for (const each of offsets) {
+      const at = Math.min(each, text.length)
+      const ends = [...text.matchAll(/\r\n|\r|\n/g)].map(({ index, 0: end }) => index + end.length).filter((end) =>
+        end <= at
+      )
+      assert.strictEqual(places.line(each), ends.length + 1)
+      assert.deepStrictEqual(places.position(each), {
+        line: ends.length + 1,
+        column: Array.from(text.slice(ends.at(-1) ?? 0, at)).length + 1
+      })
+    }
+  }, { fastCheck: { numRuns: 500 } })
+
   it("CR, LF and CRLF end a line, columns count code points", () => {
     const places = Document.places("a\rb\nc\r\nd\u{1F600}e")
     assert.deepEqual([0, 2, 4, 7, 10].map(places.position), [
