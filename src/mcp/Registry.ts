@@ -7,10 +7,12 @@
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Mailbox from "effect/Mailbox"
 import * as Scope from "effect/Scope"
 import * as TerminalText from "../codec/TerminalText.ts"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
+import { lateNotices, quietMs, waitingNotice } from "./Arrivals.ts"
 import { type CallInFlight, handlers, type McpRun } from "./Asking.ts"
 import { ambiguousServers, collisionText, promptTable } from "./Catalogue.ts"
 import type { McpCallOptions, McpCallResult, McpConnection } from "./Connection.ts"
@@ -105,15 +107,6 @@ export const make = (first: McpWorld): Effect.Effect<McpService, never, Scope.Sc
     const reconcile = (next: McpWorld): Effect.Effect<void> =>
       turn.withPermits(1)(Effect.uninterruptible(fleet.settle(next)))
 
-    /** Servers that the prompt goes on without, although they may still come. */
-    const lateNotices = (all: ReadonlyArray<Server>): ReadonlyArray<AgentEventBody> =>
-      all.filter((server) => server.state().phase === "connecting").map(({ definition, name }) => ({
-        type: "notice",
-        code: "mcp_late",
-        message: `MCP server ${name} has not listed its tools within ${definition.limits.connect_timeout_ms} ms; ` +
-          "they are added when they come; raise connect_timeout_ms if the prompt is to wait for them"
-      }))
-
     /** Problems of names, each once. */
     const namingNotices = (): ReadonlyArray<AgentEventBody> => [
       ...[...fleet.table().collisions.values()].flatMap((collision): ReadonlyArray<AgentEventBody> => {
@@ -163,11 +156,16 @@ export const make = (first: McpWorld): Effect.Effect<McpService, never, Scope.Sc
           Effect.forever(Effect.flatMap(events.take, run.report)).pipe(Effect.catchAll(() => Effect.void))
         )
         const all = sorted()
+        const saying = yield* Effect.fork(Effect.map(Effect.sleep(quietMs), () => {
+          const notice = waitingNotice(all)
+          if (notice !== null) events.unsafeOffer(notice)
+        }))
         yield* Effect.forEach(
           all,
           (server) => Effect.zipRight(server.arrival, server.refreshExpired),
           { concurrency: "unbounded", discard: true }
         )
+        yield* Fiber.interrupt(saying)
         for (const notice of [...lateNotices(all), ...namingNotices()]) events.unsafeOffer(notice)
         const missing = [
           ...all.map(fleet.statusOf).filter(({ phase, required }) => required && phase !== "ready"),

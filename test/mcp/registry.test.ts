@@ -162,6 +162,35 @@ describe("starting", () => {
       assert.deepStrictEqual(yield* names(mcp), ["mcp__b__x"])
     }))
 
+  it.scoped("1.5 a prompt that waits longer than two seconds says for whom, once", () =>
+    Effect.gen(function*() {
+      const late = (seconds: number) =>
+        Memory.make((message, say, opening) =>
+          message.method === "server/discover"
+            ? Effect.delay(Effect.fail(Memory.rpcError(-32_601)), `${seconds * 1_000 + 500} millis`)
+            : Memory.legacy(listing("x"))(message, say, opening), { silence: null })
+      const all = Array.from({ length: 8 }, (_, i) =>
+        [`s${i}`, [i === 7 ? { connect_timeout_ms: 9_000 } : {}, late(i)]] as const)
+      const { events, mcp, run } = yield* world(Object.fromEntries(all))
+      const notices = () =>
+        events.flatMap((event) => event.type === "notice" ? [event.message] : [])
+      const attending = yield* Effect.fork(Effect.scoped(mcp.attend(run)))
+      yield* after(1_999)
+      assert.deepStrictEqual(notices(), [])
+      yield* after(1)
+      yield* after(20_000)
+      yield* Fiber.join(attending)
+      assert.deepStrictEqual(notices(), [
+        "waiting for 6 MCP servers: s2, s3, s4, s5, s6 and 1 more; the prompt goes on without them after 10000 ms " +
+        "(connect_timeout_ms)"
+      ])
+      // all are there, so that the next one has nothing to say
+      const again = yield* Effect.fork(Effect.scoped(mcp.attend(run)))
+      yield* after(20_000)
+      yield* Fiber.join(again)
+      assert.lengthOf(notices(), 1)
+    }))
+
   it.scoped("1.5 the first prompt waits no longer than the connect limit; late tools are there when they come", () =>
     Effect.gen(function*() {
       const late = Memory.make(Memory.legacy((message, say, opening) =>
@@ -178,7 +207,7 @@ describe("starting", () => {
       }))
       assert.deepStrictEqual(
         events.flatMap((event) => event.type === "notice" ? [event.code] : []),
-        ["mcp_late"]
+        ["mcp_waiting", "mcp_late"]
       )
       yield* Effect.scoped(Effect.gen(function*() {
         yield* Effect.fork(mcp.attend(run))
