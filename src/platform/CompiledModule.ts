@@ -14,7 +14,7 @@
  *
  * @since 0.1.0
  */
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import * as path from "node:path"
 import { cachedDataVersionTag } from "node:v8"
 import * as vm from "node:vm"
@@ -61,13 +61,13 @@ const unsealed = (code: Buffer, sealed: Buffer | undefined): Buffer | undefined 
   }
 }
 
-/** `flush`: it is on the disk before it has its name. */
-const write = (file: string, data: () => Buffer, flush: boolean): void => {
+/** `built`: it is for all users of the program, and on the disk before it has its name. */
+const write = (file: string, data: () => Buffer, built: boolean): void => {
   const temporary = `${file}.${process.pid}`
   try {
     const bytes = data()
     makeDirectories(path.dirname(file), 0o700)
-    writeFileSync(temporary, bytes, { mode: 0o600, flag: "wx", flush })
+    writeFileSync(temporary, bytes, { mode: built ? 0o644 : 0o600, flag: "wx", flush: built })
     renameSync(temporary, file)
   } catch {
     // A start without cache is slower, nothing else.
@@ -76,6 +76,22 @@ const write = (file: string, data: () => Buffer, flush: boolean): void => {
     } catch {
       // there is no such directory
     }
+  }
+}
+
+/** So many stay: those of some versions of the program and of Node, side by side. */
+const mostKept = 12
+
+/** Removes what has not been written for longest, and what writers have left behind that never came to an end. */
+const tidy = (directory: string): void => {
+  try {
+    const found = readdirSync(directory).flatMap((name) => {
+      const file = path.join(directory, name)
+      return /\.cache(?:\.\d+)?$/.test(name) ? [{ file, at: statSync(file).mtimeMs }] : []
+    })
+    for (const { file } of found.sort((a, b) => b.at - a.at).slice(mostKept)) rmSync(file)
+  } catch {
+    // another start is tidying
   }
 }
 
@@ -132,6 +148,7 @@ const compile = (code: Buffer, at: string): vm.Script => {
       const data = made()
       return Buffer.concat([data, sealOf(code, data)])
     }, false)
+    tidy(path.dirname(own))
   })
   return script
 }

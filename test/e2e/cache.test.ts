@@ -173,6 +173,35 @@ describe("the code cache", () => {
     })
   })
 
+  it("is kept of the latest versions only, in a folder in which nothing else is touched", () => {
+    withCopy((run, cache) => {
+      run("config", "path")
+      const own = cache()
+      const folder = path.dirname(own[0] ?? "")
+      const old = Array.from({ length: 30 }, (_, i) => path.join(folder, `${i}.cache${i % 3 === 0 ? ".4711" : ""}`))
+      for (const [i, file] of old.entries()) {
+        fs.writeFileSync(file, "")
+        fs.utimesSync(file, 1_000_000_000 + i, 1_000_000_000 + i)
+      }
+      fs.writeFileSync(path.join(folder, "notes.txt"), "")
+      run("config", "path")
+      assert.lengthOf(cache(), 33, "a start that writes nothing removes nothing")
+      run("--no-opt", "config", "path")
+      assert.lengthOf(cache(), 13)
+      assert.includeMembers([...cache()], [...own, ...old.slice(-8), path.join(folder, "notes.txt")])
+    })
+  })
+
+  it("of the build can be read by whoever can read the code, and written by its owner only", () => {
+    const modeOf = (name: string): number => fs.statSync(path.join(path.dirname(program), name)).mode
+    const caches = fs.readdirSync(path.dirname(program)).filter((name) => name.endsWith(".cache"))
+    assert.lengthOf(caches, 2)
+    for (const name of caches) {
+      assert.strictEqual(modeOf(name) & 0o444, modeOf("commands.js") & 0o444)
+      assert.strictEqual(modeOf(name) & 0o022, 0)
+    }
+  })
+
   it("is not missed when it cannot be written", () => {
     withCopy((run, cache) => {
       const expected = run("config", "path")
