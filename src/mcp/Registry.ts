@@ -16,7 +16,7 @@ import { lateNotices, quietMs, waitingNotice } from "./Arrivals.ts"
 import { type CallInFlight, handlers, type McpRun } from "./Asking.ts"
 import { ambiguousServers, collisionText, promptTable } from "./Catalogue.ts"
 import type { McpCallOptions, McpCallResult, McpConnection } from "./Connection.ts"
-import type { McpError } from "./McpError.ts"
+import { McpError } from "./McpError.ts"
 import * as Fleet from "./Fleet.ts"
 import type { McpAttendance, McpService, McpWorld } from "./McpService.ts"
 import { type Relay, relay } from "./Relay.ts"
@@ -31,6 +31,10 @@ interface Attending {
 
 /** Events that wait for a run that takes none. */
 const heldEvents = 1_024
+
+/** The connection took the call and ended without its answer. */
+const mayHaveRun = ({ message, ...error }: McpError): McpError =>
+  new McpError({ ...error, message: `${message}; the call may have run, and is not sent again` })
 
 /** Lives as long as its scope, which ends every server. @since 0.1.0 @category constructors */
 export const make = (first: McpWorld): Effect.Effect<McpService, never, Scope.Scope> =>
@@ -208,9 +212,11 @@ export const make = (first: McpWorld): Effect.Effect<McpService, never, Scope.Sc
         const sent = Effect.matchEffect(once, {
           onFailure: (error) =>
             // what was not sent has not run: another connection may take it
-            used !== null && error.sent === false && (error.reason === "closed" || error.reason === "exited")
+            used === null || (error.reason !== "closed" && error.reason !== "exited")
+              ? Effect.fail(error)
+              : error.sent === false
               ? Effect.flatMap(Effect.zipRight(server.gone(used), once), told)
-              : Effect.fail(error),
+              : Effect.fail(mayHaveRun(error)),
           onSuccess: told
         })
         const over = <A, E>(outcome: Effect.Effect<A, E>): Effect.Effect<A, E> => {

@@ -160,7 +160,7 @@ const faults: ReadonlyArray<Fault> = [
     first: [[bad("die")]],
     second: echoes,
     check: (seen) => {
-      isError(seen.first[0], "bad", "exit code 3", "out of luck")
+      isError(seen.first[0], "bad", "exit code 3", "out of luck", "may have run")
       goesOn(seen)
     }
   },
@@ -173,7 +173,7 @@ const faults: ReadonlyArray<Fault> = [
       says(seen.first[0], "the last answer")
       // what the pipe of a process took that was about to end may have run; what it did not is sent to the next one
       for (const result of seen.first.slice(1, 4)) {
-        if (result.is_error) isError(result, "bad", "ended (exit code 0)")
+        if (result.is_error) isError(result, "bad", "ended (exit code 0)", "may have run")
         else says(result, "the last answer")
       }
       goesOn(seen)
