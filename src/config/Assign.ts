@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-import type { FoundIssue, Tier } from "./Check.ts"
+import type { FoundIssue, Tier } from "./Issue.ts"
 import * as Document from "./Document.ts"
 import { type Edited, set } from "./Edit.ts"
 import * as Tiers from "./Tiers.ts"

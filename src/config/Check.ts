@@ -10,6 +10,7 @@ import { once } from "../domain/Once.ts"
 import { type CheckedRoot, DisabledEntry, type Entry, type LocatedHook, plain } from "./Checked.ts"
 import * as Document from "./Document.ts"
 import { hookComplaints } from "./HookRules.ts"
+import type { FoundIssue, Place, Tier } from "./Issue.ts"
 import { checkRules, type LocatedRule } from "./RuleCheck.ts"
 import { fields, mcpServerConfig } from "./Sections.ts"
 import {
@@ -33,32 +34,6 @@ import { checkServer, isAdjusting } from "./ServerCheck.ts"
 import { addressComplaint } from "./TelemetryTarget.ts"
 import { DisabledServer } from "./TreeReader.ts"
 import { quote, typeName } from "./Words.ts"
-
-/** @since 0.1.0 @category models */
-export type Tier = "default" | "user" | "project" | "local" | "env" | "flag" | "managed"
-
-/**
- * Something wrong with the settings. Line and column count from 1 in code points and are those of the value, for
- * unknown and duplicate keys those of the key. `frame` is the line with a caret, without values.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Issue {
-  readonly code: string
-  readonly tier: Tier
-  readonly file?: string
-  readonly key: string | null
-  readonly line: number | null
-  readonly column: number | null
-  readonly message: string
-  readonly frame?: string
-}
-
-/** @since 0.1.0 @category models */
-export interface FoundIssue extends Issue {
-  readonly severity: "error" | "warning"
-}
 
 /** Keys that count in the user tier only (readings 4, 4.7, 6.11); `telemetry` in the managed one, too. */
 const sensitive: ReadonlySet<string> = new Set([
@@ -113,16 +88,6 @@ const textsIn = (node: Document.Node & { readonly type: "array" }, ast: AST.AST)
 
 /** Made when a server is read, which needs more than a look. */
 const serverShape = once((): Shape => shapeOf(unrefined(mcpServerConfig().ast)))
-
-/** How a check finds the place of an offset. @since 0.1.0 @category models */
-export interface Place {
-  readonly line: (offset: number) => number | null
-  readonly position: (offset: number) => Document.Position | null
-  readonly frame: (offset: number) => string | undefined
-}
-
-/** Values that come from no file. @since 0.1.0 @category constants */
-export const nowhere: Place = { line: () => null, position: () => null, frame: () => undefined }
 
 /** @since 0.1.0 @category models */
 export class Check {

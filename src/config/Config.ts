@@ -10,17 +10,17 @@ import type * as Layer from "effect/Layer"
 import * as Layers from "../domain/Layers.ts"
 import type { Dirs } from "../platform/Dirs.ts"
 import type { Environment } from "../platform/Environment.ts"
-import type * as Check from "./Check.ts"
+import type * as Found from "./Issue.ts"
 import * as Load from "./Load.ts"
 import type { TieredRule } from "./Merge.ts"
 import type { HanzoConfig } from "./Schema.ts"
 import type * as Tiers from "./Tiers.ts"
 
 /** @since 0.1.0 @category models */
-export type Tier = Check.Tier
+export type Tier = Found.Tier
 
 /** Line and column count from 1 in code points. @since 0.1.0 @category models */
-export type Issue = Check.Issue
+export type Issue = Found.Issue
 
 /** A value of one tier and its place. @since 0.1.0 @category models */
 export type Source = Tiers.Source

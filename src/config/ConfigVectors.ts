@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type { Issue, Tier } from "./Check.ts"
+import type { Issue, Tier } from "./Issue.ts"
 import { type DefinitionKind, waiting } from "./Definitions.ts"
 import { settle } from "./Load.ts"
 import { merge } from "./Merge.ts"

@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type { FoundIssue } from "./Check.ts"
+import type { FoundIssue } from "./Issue.ts"
 import { DisabledEntry, type Entry } from "./Checked.ts"
 import type { HanzoConfig } from "./Schema.ts"
 import type { TierValues } from "./Tiers.ts"

@@ -6,9 +6,10 @@
  */
 import type { PermissionMode } from "../domain/Permission.ts"
 import { type EnvironmentService, variable } from "../platform/Environment.ts"
-import { Check, type FoundIssue, type Issue, nowhere, type Tier } from "./Check.ts"
+import { Check } from "./Check.ts"
 import type { CheckedRoot, Entry } from "./Checked.ts"
 import * as Document from "./Document.ts"
+import { type FoundIssue, type Issue, nowhere, type Tier } from "./Issue.ts"
 import { checkPattern, type LocatedRule } from "./RuleCheck.ts"
 
 /** A value of one tier and its place. @since 0.1.0 @category models */

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import { childEnvironment } from "../platform/ChildEnvironment.ts"
 import { Environment } from "../platform/Environment.ts"
 import { Processes } from "../platform/Processes.ts"
-import type { Issue } from "./Check.ts"
+import type { Issue } from "./Issue.ts"
 import type { ConfigService } from "./Config.ts"
 
 /** A warning when the local settings are tracked; git that is missing, or that finds no repository, has none. @since 0.1.0 @category combinators */
