@@ -24,9 +24,10 @@ export const waitingNotice = (all: ReadonlyArray<Server>): AgentEventBody | null
   return {
     type: "notice",
     code: "mcp_waiting",
-    message: `waiting for ${servers.length === 1 ? "the MCP server" : `${servers.length} MCP servers:`} ${
-      names.join(", ")
-    }${more === 0 ? "" : ` and ${more} more`}; the prompt goes on without them after ${limit} ms (connect_timeout_ms)`
+    message: servers.length === 1
+      ? `waiting for the MCP server ${names.join()}; the prompt goes on without it after ${limit} ms (connect_timeout_ms)`
+      : `waiting for ${servers.length} MCP servers: ${names.join(", ")}${more === 0 ? "" : ` and ${more} more`}; ` +
+        `the prompt goes on without them after ${limit} ms (connect_timeout_ms)`
   }
 }
 
