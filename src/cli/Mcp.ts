@@ -131,7 +131,9 @@ export const definitionOf = (values: AddValues): Effect.Effect<McpServerConfig, 
       )
     }
     if (type === "http" || type === "sse") return yield* usage(`--type ${type} needs --url`)
-    if (values.header.length > 0) return yield* usage("--header is for servers with an address")
+    if (values.header.length > 0) {
+      return yield* usage("--header is for servers with an address, which is given with --url")
+    }
     const env = yield* pairs(values.env, "=", "env")
     return {
       command: program,

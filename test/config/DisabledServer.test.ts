@@ -4,6 +4,7 @@ import { waiting } from "../../src/config/Definitions.ts"
 import { endOfDisabled } from "../../src/config/DisabledServer.ts"
 import * as Document from "../../src/config/Document.ts"
 import { settle } from "../../src/config/Load.ts"
+import { set } from "../../src/config/Edit.ts"
 import * as Tiers from "../../src/config/Tiers.ts"
 import { DisabledServer } from "../../src/config/TreeReader.ts"
 
@@ -24,6 +25,20 @@ describe("a disabled server, told by a look at its text", () => {
     `{"type":"http","url":"https://mcp.example.com/v1/mcp","headers":{"Authorization":"Bearer \${T}"},"disabled":true}`
   ])("is recognised: %s", (text) => {
     assert.isTrue(recognised(text))
+  })
+
+  it("is recognised as mcp add and mcp disable write it", () => {
+    const definitions = [
+      { command: "npx", args: ["-y", "x"], env: { A: "1" }, cwd: "/tmp" },
+      { type: "http", url: "https://a.example/mcp", headers: { Authorization: "Bearer ${T}" } }
+    ]
+    for (const definition of definitions) {
+      const added = set("", ["mcp_servers", "a"], definition)
+      const off = "problem" in added ? added : set(added.text, ["mcp_servers", "a", "disabled"], true)
+      assert.isTrue(
+        "text" in off && recognised(off.text.slice(off.text.indexOf("{", 25), off.text.lastIndexOf("}\n  }") + 1))
+      )
+    }
   })
 
   it.each([
