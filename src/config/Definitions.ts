@@ -251,7 +251,8 @@ export const waiting = (tiers: ReadonlyArray<TierValues>): Waiting => {
     for (const values of tiers) {
       if (values.tier !== tier) continue
       const split = ofTier(values, tier, { before, user, sandbox })
-      definitions.push(...split.definitions)
+      // one by one: a file may have more of them than a call takes arguments
+      for (const definition of split.definitions) definitions.push(definition)
       kept.set(values, split.kept)
     }
   }

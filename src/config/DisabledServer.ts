@@ -24,9 +24,8 @@ const before = (name: string, value: string): string => `(?:${key(name, value)}$
 const behind = (name: string, value: string): string => `(?:${comma}${key(name, value)})?`
 const item = `${text}(?:${comma}(?=")|${space}(?=\\]))`
 const texts = (least: "*" | "+"): string => `\\[${space}(?:${item})${least}\\]`
-const again = `(?:${comma}${text}${colon}${text})*${comma}\\1${space}:`
-/** Texts by name, none of them twice. */
-const byName = `\\{${space}(?:(${text})${colon}${text}(?!${again})(?:${comma}(?=")|${space}(?=\\})))*\\}`
+/** Texts by name; whether one of them stands twice is seen in what was found. */
+const byName = `(\\{${space}(?:${text}${colon}${text}(?:${comma}(?=")|${space}(?=\\})))*\\})`
 
 const whole = (definition: string): RegExp =>
   new RegExp(
@@ -42,7 +41,16 @@ const program = once(() =>
 
 const remote = once(() => whole(before("type", "\"(?:http|sse)\"") + key("url", address) + behind("headers", byName)))
 
-/** Larger ones are read as ever: the search for a name that stands twice takes the square of their length. */
+const pair = once(() => new RegExp(`(${text})${colon}${text}`, "g"))
+
+/** In time that grows with the length alone, whatever a checkout puts there. */
+const isEachOnce = (found: string): boolean => {
+  if (!found.includes(",")) return true
+  const names = Array.from(found.matchAll(pair()), ([, name]) => name)
+  return new Set(names).size === names.length
+}
+
+/** Larger ones are read as ever, so that a look in vain costs little. */
 const maxLength = 1_024
 
 /**
@@ -55,5 +63,7 @@ export const endOfDisabled = (source: string, at: number): number => {
   const text = source.slice(at, at + maxLength)
   const isRemote = /"(?:command|url)"/.exec(text)?.[0] === "\"url\""
   const found = (isRemote ? remote() : program()).exec(text)
-  return found === null ? -1 : at + found[0].length
+  if (found === null) return -1
+  const [{ length }, named] = found
+  return named === undefined || isEachOnce(named) ? at + length : -1
 }

@@ -53,6 +53,7 @@ describe("a disabled server, told by a look at its text", () => {
     ["another order", `{"disabled":true,"command":"a"}`],
     ["a key twice", `{"command":"a","disabled":true,"disabled":true}`],
     ["a name twice", `{"command":"a","env":{"A":"1","B":"2","A":"3"},"disabled":true}`],
+    ["a header twice", `{"url":"http://a/","headers":{"A":"1","A" : "2"},"disabled":true}`],
     ["a name twice, far apart", `{"command":"a","env":{"A":"1","}":"{","B":"2", "A" :"3"},"disabled":true}`],
     ["an escape", `{"command":"\\u0061","disabled":true}`],
     ["a line feed", `{"command":"a\n","disabled":true}`],

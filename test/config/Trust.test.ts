@@ -87,6 +87,12 @@ describe("4.9 what waits", () => {
     assert.deepEqual([left?.hooks, left?.rules.map(({ mode }) => mode)], [[], ["deny"]])
   })
 
+  it("any number of definitions waits", () => {
+    const variables = Array.from({ length: 200_000 }, (_, i) => `"A${i}":""`)
+    const { definitions } = waiting([Tiers.fromText("project", "/p", `{"env":{${variables.join(",")}}}`)])
+    assert.strictEqual(definitions.length, variables.length)
+  })
+
   it("the hash is SHA-256 over the canonical form of definitions and root", () => {
     const definitions = definitionsOf("{\"env\": {\"A\": \"1\"}}")
     const text =
