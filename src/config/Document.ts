@@ -283,7 +283,7 @@ const floorIndex = (length: number, at: (index: number) => number, value: number
 
 /** Where things are in one text. @since 0.1.0 @category models */
 export interface Places {
-  /** Without the column, which costs as much as the line is long. */
+  /** Without the column, for which the line has to be read. */
   readonly line: (offset: number) => number
   readonly position: (offset: number) => Position
   /**
@@ -313,6 +313,12 @@ export const places = (text: string): Places => {
   let spans: ReadonlyArray<readonly [start: number, end: number]> | undefined
   /** The line of the last question: the next one is mostly about it, or about the one behind it. */
   let last = 0
+  /** Up to where columns are counted, in which line. */
+  let counted = { line: 0, at: 0, column: 1 }
+
+  /** Whether the place is between the two halves of one character. */
+  const isCut = (at: number): boolean =>
+    /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, at - 1), at + 1))
 
   const lineAt = (offset: number): { readonly line: number; readonly start: number; readonly end: number } => {
     for (let start = known.at(-1) ?? 0; !complete && start <= offset;) {
@@ -342,18 +348,24 @@ export const places = (text: string): Places => {
     position: (offset) => {
       const at = Math.max(0, Math.min(offset, text.length))
       const { line, start } = lineAt(at)
-      let column = 1
-      for (const _ of text.slice(start, at)) column += 1
+      // questions mostly go forward: of a long line each part is counted once, but for a cut pair
+      if (counted.line !== line || counted.at > at || isCut(counted.at)) counted = { line, at: start, column: 1 }
+      let column = counted.column
+      for (const _ of text.slice(counted.at, at)) column += 1
+      counted = { line, at, column }
       return { line, column }
     },
     frame: (offset) => {
       const at = Math.max(0, Math.min(offset, text.length))
       const { end, line, start } = lineAt(at)
+      // only what is shown is looked at: a line may be as long as the file
       const shown: Array<string> = []
+      let from = Math.min(at, end)
+      if (from < end && from > start && isCut(from)) from -= 1
       let caret = 0
-      for (let i = start; i < end;) {
+      for (; caret < 60 && from > start; caret++) from -= from - 2 >= start && isCut(from - 1) ? 2 : 1
+      for (let i = from; i < end && shown.length < 100;) {
         const char = String.fromCodePoint(text.codePointAt(i) ?? 32)
-        if (i <= at) caret = shown.length
         shown.push(
           isSecret(i)
             ? (char === "\"" ? char : hidden)
@@ -365,12 +377,10 @@ export const places = (text: string): Places => {
         )
         i += char.length
       }
-      if (at >= end) caret = shown.length
-      const from = Math.max(0, caret - 60)
-      const lead = from > 0 ? "..." : ""
+      const lead = from > start ? "..." : ""
       const gutter = String(line)
-      return `  ${gutter} | ${lead}${shown.slice(from, from + 100).join("")}\n` +
-        `  ${" ".repeat(gutter.length)} | ${" ".repeat(lead.length + caret - from)}^`
+      return `  ${gutter} | ${lead}${shown.join("")}\n` +
+        `  ${" ".repeat(gutter.length)} | ${" ".repeat(lead.length + caret)}^`
     }
   }
 }

@@ -113,6 +113,25 @@ describe("places", () => {
     ])
   })
 
+  it("are the same whatever was asked before, also within characters of two units", () => {
+    const text = `{"a\u{1F600}": "\u{1F600}\u{1F600}",\r\n "${"\u{1F600}".repeat(90)}\ud800\udc00\udc00": [1,2]}`
+    const offsets = Array.from({ length: text.length + 1 }, (_, i) => i)
+    const answer = (of: Document.Places) => (offset: number) => [of.position(offset), of.frame(offset)]
+    const expected = offsets.map((offset) => answer(Document.places(text))(offset))
+    const known = Document.places(text)
+    assert.deepStrictEqual(offsets.map(answer(known)), expected)
+    assert.deepStrictEqual(offsets.toReversed().map(answer(known)), expected.toReversed())
+  })
+
+  it("thousands of them in one line of megabytes are told", () => {
+    const text = `{"a":[${"1,".repeat(1_000_000)}1]}`
+    const known = Document.places(text)
+    for (let at = 6; at < text.length; at += 500) {
+      assert.strictEqual(known.position(at).column, at + 1)
+      assert.isBelow(known.frame(at).length, 200)
+    }
+  })
+
   it("a frame shows keys and hides every value that may be a secret (G2)", () => {
     const table: ReadonlyArray<readonly [text: string, at: string]> = [
       ["{\"api_key\": \"sk-secret\", \"model\": 1}", "1}"],
