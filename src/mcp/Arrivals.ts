@@ -15,20 +15,16 @@ const connecting = (all: ReadonlyArray<Server>): ReadonlyArray<Server> =>
   all.filter((server) => server.state().phase === "connecting")
 
 /** Whom it waits for, and how long at most; null when all are there. @since 0.1.0 @category combinators */
-export const waitingNotice = (all: ReadonlyArray<Server>): AgentEventBody | null => {
+export const waitingText = (all: ReadonlyArray<Server>): string | null => {
   const servers = connecting(all)
   if (servers.length === 0) return null
   const names = servers.slice(0, mostNames).map(({ name }) => name)
   const more = servers.length - names.length
   const limit = Math.max(...servers.map(({ definition }) => definition.limits.connect_timeout_ms))
-  return {
-    type: "notice",
-    code: "mcp_waiting",
-    message: servers.length === 1
-      ? `waiting for the MCP server ${names.join()}; the prompt goes on without it after ${limit} ms (connect_timeout_ms)`
-      : `waiting for ${servers.length} MCP servers: ${names.join(", ")}${more === 0 ? "" : ` and ${more} more`}; ` +
-        `the prompt goes on without them after ${limit} ms (connect_timeout_ms)`
-  }
+  return servers.length === 1
+    ? `waiting for the MCP server ${names.join()}; the prompt goes on without it after ${limit} ms (connect_timeout_ms)`
+    : `waiting for ${servers.length} MCP servers: ${names.join(", ")}${more === 0 ? "" : ` and ${more} more`}; ` +
+      `the prompt goes on without them after ${limit} ms (connect_timeout_ms)`
 }
 
 /** Servers that the prompt goes on without, although they may still come. @since 0.1.0 @category combinators */

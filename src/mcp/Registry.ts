@@ -12,7 +12,7 @@ import * as Mailbox from "effect/Mailbox"
 import * as Scope from "effect/Scope"
 import * as TerminalText from "../codec/TerminalText.ts"
 import type { AgentEventBody } from "../domain/AgentEvent.ts"
-import { lateNotices, quietMs, waitingNotice } from "./Arrivals.ts"
+import { lateNotices, quietMs, waitingText } from "./Arrivals.ts"
 import { type CallInFlight, handlers, type McpRun } from "./Asking.ts"
 import { ambiguousServers, collisionText, promptTable } from "./Catalogue.ts"
 import type { McpCallOptions, McpCallResult, McpConnection } from "./Connection.ts"
@@ -160,9 +160,10 @@ export const make = (first: McpWorld): Effect.Effect<McpService, never, Scope.Sc
           Effect.forever(Effect.flatMap(events.take, run.report)).pipe(Effect.catchAll(() => Effect.void))
         )
         const all = sorted()
-        const saying = yield* Effect.fork(Effect.map(Effect.sleep(quietMs), () => {
-          const notice = waitingNotice(all)
-          if (notice !== null) events.unsafeOffer(notice)
+        // to the log, since the run itself begins, and its events are shown, when the waiting is over
+        const saying = yield* Effect.fork(Effect.flatMap(Effect.sleep(quietMs), () => {
+          const text = waitingText(all)
+          return text === null ? Effect.void : Effect.logWarning(text)
         }))
         yield* Effect.forEach(
           all,

@@ -320,6 +320,24 @@ describe("runs with servers", () => {
       assert.strictEqual(code, 130)
     }))
 
+  it("a run that waits for a server says so while it waits", () =>
+    withHome(async (home) => {
+      fs.writeFileSync(
+        settingsFile(home),
+        JSON.stringify({ model: "scripted/echo", mcp_servers: { slow: { command: sleepy(home, 60_000) } } })
+      )
+      const running = start(home, ["run", "--no-session", "go"])
+      let said = ""
+      running.child.stderr?.on("data", (text: string) => {
+        said += text
+      })
+      await eventually("it says for whom", () => said.includes("waiting for the MCP server slow; "), 9_000)
+      running.child.kill("SIGINT")
+      const { code, stderr } = await running.done
+      assert.strictEqual(code, 130)
+      assert.notInclude(stderr, "is not there", "nothing else had been decided")
+    }))
+
   it("20 servers that answer after 1 s are ready no more than 1.5 s after one alone", () =>
     withHome(async (home) => {
       const elapsed = async (count: number): Promise<number> => {
