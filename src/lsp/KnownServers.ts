@@ -50,9 +50,13 @@ const typescriptIds: Readonly<Record<string, string>> = {
   ".cjs": "javascript",
   ".jsx": "javascriptreact"
 }
-/** A rename reaches all places, without aliases in imports. */
-const renames = { preferences: { useAliasesForRenames: false } }
-const typescriptSettings: JsonObject = { typescript: renames, javascript: renames }
+/** A rename reaches all places, without aliases in imports; types of packages are not fetched with npm. */
+const ofLanguage: JsonObject = { preferences: { useAliasesForRenames: false }, disableAutomaticTypeAcquisition: true }
+const typescriptSettings: JsonObject = {
+  typescript: ofLanguage,
+  javascript: ofLanguage,
+  "js/ts": { tsserver: { automaticTypeAcquisition: { enabled: false } } }
+}
 const typescriptRoots = ["tsconfig.json", "jsconfig.json", "package.json"]
 const python = [".py", ".pyi"]
 const pythonIds: Readonly<Record<string, string>> = { ".py": "python", ".pyi": "python" }
