@@ -127,8 +127,10 @@ export const make = (options: ViewOptions): View => {
           ? style.red(TerminalText.line(result.error ?? "failed", room))
           : `done${lines > 0 ? `, ${lines} ${lines === 1 ? "line" : "lines"}` : ""}`
         const time = event.duration_ms < 100 ? "" : style.dim(`, ${duration(event.duration_ms)}`)
-        // calls that run side by side end in any order: say whose end this is
-        return progress(`  ${event.call_id === lastStarted && open.size === 0 ? "" : `${call}: `}${what}${time}`)
+        // calls that run side by side end in any order: say whose end this is, unless it stands right below the call
+        const below_it = event.call_id === lastStarted && open.size === 0
+        lastStarted = ""
+        return progress(`  ${below_it ? "" : `${call}: `}${what}${time}`)
       }
       case "permission.decided":
         if (event.mode !== "deny") return []

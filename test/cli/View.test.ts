@@ -47,7 +47,7 @@ describe("what a person sees of a run", () => {
   it("calls side by side say whose end it is", () => {
     assert.strictEqual(
       render([began("c", "a"), began("d", "b"), ran("c", "x"), ran("d", "")]),
-      "[* read a]\n[* read b]\n[  read a: done, 1 line]\n[  done]\n"
+      "[* read a]\n[* read b]\n[  read a: done, 1 line]\n[  read b: done]\n"
     )
   })
 
