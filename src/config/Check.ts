@@ -86,16 +86,20 @@ const textsIn = (node: Document.Node & { readonly type: "array" }, ast: AST.AST)
   return texts
 }
 
+/** So many are told one by one. */
+const maxIssues = 1_000
+
 /** Made when a server is read, which needs more than a look. */
 const serverShape = once((): Shape => shapeOf(unrefined(mcpServerConfig().ast)))
 
 /** @since 0.1.0 @category models */
 export class Check {
-  readonly issues: Array<FoundIssue> = []
+  private readonly issues: Array<FoundIssue> = []
   readonly invalid_servers = new Set<string>()
   readonly overlays = new Map<string, Document.Position | null>()
-  /** How many of the issues are errors. */
+  /** How many of the issues are errors, told or not. */
   errors = 0
+  private readonly untold = { error: 0, warning: 0 }
   readonly tier: Tier
   readonly file: string | undefined
   readonly place: Place
@@ -114,6 +118,10 @@ export class Check {
     message: string
   ): undefined {
     if (severity === "error") this.errors += 1
+    if (this.issues.length >= maxIssues) {
+      this.untold[severity] += 1
+      return undefined
+    }
     const position = offset === null ? null : this.place.position(offset)
     const frame = severity === "error" && offset !== null ? this.place.frame(offset) : undefined
     this.issues.push({
@@ -128,6 +136,21 @@ export class Check {
       ...(frame === undefined ? {} : { frame })
     })
     return undefined
+  }
+
+  /** Those that were reported, and how many more there are. */
+  get found(): ReadonlyArray<FoundIssue> {
+    const more = (["error", "warning"] as const).filter((severity) => this.untold[severity] > 0).map((severity) => ({
+      severity,
+      code: "too_many_issues",
+      tier: this.tier,
+      ...(this.file === undefined ? {} : { file: this.file }),
+      key: null,
+      line: null,
+      column: null,
+      message: `${this.untold[severity]} more ${severity}s of these settings are not listed`
+    }))
+    return more.length === 0 ? this.issues : [...this.issues, ...more]
   }
 
   line(node: Document.Node): number | null {

@@ -85,17 +85,17 @@ export const fromText = (tier: Tier, file: string, text: string): TierValues => 
   const check = new Check(tier, file, places)
   if (document.problem !== null) {
     check.report("error", "bad_json", null, document.problem.offset, document.problem.message)
-    return { ...nothing, tier, file, issues: check.issues }
+    return { ...nothing, tier, file, issues: check.found }
   }
   if (document.root === null) return { ...nothing, tier, file }
   const result = check.root(document.root)
-  return { tier, file, ...result, issues: ordered(check.issues) }
+  return { tier, file, ...result, issues: ordered(check.found) }
 }
 
 const fromSettings = (tier: Tier, settings: Readonly<Record<string, unknown>>): TierValues => {
   const check = new Check(tier, undefined, nowhere)
   const result = check.root(Document.fromValue(settings))
-  return { tier, ...result, issues: check.issues }
+  return { tier, ...result, issues: check.found }
 }
 
 /** `HANZO_API_KEY`, `HANZO_MODEL`, `HANZO_BASE_URL`; an empty variable counts as unset (reading 4.2). @since 0.1.0 @category decoding */
@@ -130,7 +130,7 @@ export const fromFlags = (
   const unsound = new Set(named.filter((pattern) => !checkPattern(check, pattern, `permissions.${pattern}`, null)))
   return {
     ...tier,
-    issues: [...tier.issues, ...check.issues],
+    issues: [...tier.issues, ...check.found],
     rules: [...(flags.deny ?? []).map(rule("deny")), ...(flags.allow ?? []).map(rule("allow")), ...tier.rules]
       .filter(({ tool_pattern }) => !unsound.has(tool_pattern))
   }

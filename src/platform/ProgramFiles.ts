@@ -310,7 +310,7 @@ const surveyCommand = (
     if (kind(bin) !== "directory") {
       if (!surely.has(base)) return
       guard(bin, "directory")
-      doubts.add(`it runs programs of ${bin}, which is not there yet: commands cannot make it while the hook is active`)
+      doubts.add(`it runs programs of ${bin}, which is not there yet: commands cannot make it while that is active`)
       return
     }
     close(bin, true)

@@ -7,6 +7,8 @@ import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { type ConfigFlags, type ConfigService, load } from "../../src/config/Config.ts"
+import { waiting } from "../../src/config/Definitions.ts"
+import { settle as settleAll } from "../../src/config/Load.ts"
 import { merge, type TieredRule } from "../../src/config/Merge.ts"
 import { HanzoConfig } from "../../src/config/Schema.ts"
 import { patternProblem } from "../../src/config/RulePatterns.ts"
@@ -358,6 +360,27 @@ describe("4.3 the merge as an operation on tiers", () => {
   it.prop("the empty tier is its identity", [settings], ([a]) => {
     assert.deepEqual(shown(together(a, "{}")), shown(a))
     assert.deepEqual(shown(together("{}", a)), shown(a))
+  })
+})
+
+describe("4.6 many complaints", () => {
+  it("1,000 are told one by one, the others counted; a server among those does not run", () => {
+    const servers = Array.from({ length: 1_500 }, (_, i) => [`s${i}`, { command: "x", env: i === 3 ? {} : { A: i } }])
+    const unknown = Array.from({ length: 7 }, (_, i) => [`unknown${i}`, 1])
+    const tier = Tiers.fromText(
+      "user",
+      "/u",
+      JSON.stringify({ mcp_servers: Object.fromEntries(servers), ...Object.fromEntries(unknown) })
+    )
+    const { errors, mcp_servers, warnings } = settleAll([Tiers.defaults, tier], waiting([tier]), true)
+    assert.lengthOf(errors, 1_001)
+    assert.deepInclude(errors.find(({ code }) => code === "too_many_issues"), {
+      tier: "user",
+      file: "/u",
+      message: "499 more errors of these settings are not listed"
+    })
+    assert.deepStrictEqual(warnings.map(({ message }) => message), ["7 more warnings of these settings are not listed"])
+    assert.deepStrictEqual(mcp_servers, ["s3"])
   })
 })
 
