@@ -53,12 +53,13 @@ export interface Position {
   readonly column: number
 }
 
-/** Token numbers of jsonc-parser's scanner, whose own names exist for the compiler only. */
-const Token = {
+/** Token numbers of jsonc-parser's scanner, whose own names exist for the compiler only. @since 0.1.0 @category constants */
+export const Token = {
   openBrace: 1,
   closeBrace: 2,
   openBracket: 3,
   closeBracket: 4,
+  comma: 5,
   colon: 6,
   text: 10,
   lineComment: 12,

@@ -6,6 +6,7 @@
  */
 import * as jsonc from "jsonc-parser"
 import * as Document from "./Document.ts"
+import { remove } from "./Removal.ts"
 import { camel, quote, typeName } from "./Words.ts"
 
 /** @since 0.1.0 @category models */
@@ -86,9 +87,22 @@ const locate = (root: Document.Node | null, path: ReadonlyArray<string>): Target
   return { path: spelled, node }
 }
 
+/** The text without what the path leads to; without anything there, it stays as it is. */
+const unset = (text: string, root: Document.Node | null, path: ReadonlyArray<string>): Edited => {
+  const target = locate(root, path)
+  if ("problem" in target) return target
+  const parent = locate(root, path.slice(0, -1))
+  if ("problem" in parent || parent.node?.type !== "object") return { text }
+  const at = parent.node.members.findIndex(({ value }) => value === target.node)
+  return { text: at < 0 ? text : without(text, parent.node, at) }
+}
+
+const without = (text: string, parent: Document.Node, at: number): string =>
+  text.startsWith(bom) ? `${bom}${remove(text.slice(1), parent.offset, at)}` : remove(text, parent.offset, at)
+
 /**
- * Sets one value. `null` counts as absent in its tier (reading 4.3), so it is how a setting is taken back. Parents that
- * are missing or null are made.
+ * Sets one value. `null` counts as absent in its tier (reading 4.3), so it is how a setting is taken back; `undefined`
+ * takes the key itself out, with the comments that are its own. Parents that are missing or null are made.
  *
  * @since 0.1.0
  * @category combinators
@@ -105,6 +119,7 @@ export const set = (text: string, path: ReadonlyArray<string>, value: unknown): 
       return { text: setInList(text, list.path, list.node, pattern, value) }
     }
   }
+  if (value === undefined) return unset(text, document.root, path)
   const target = locate(document.root, path)
   if ("problem" in target) return target
   // jsonc-parser adds nothing to a null: what was to be added takes its place
@@ -123,7 +138,7 @@ const patternOf = (item: Document.Node): string | null => {
   return pattern?.type === "string" ? pattern.value : null
 }
 
-/** Rules as an array: the first one with the pattern takes the mode, else a new one is put at `at`. */
+/** Rules as an array: the first one with the pattern takes the mode, or goes without one, else a new one is put at `at`. */
 const setInList = (
   text: string,
   path: ReadonlyArray<string | number>,
@@ -133,6 +148,7 @@ const setInList = (
   at = list.items.length
 ): string => {
   const known = list.items.findIndex((item) => patternOf(item) === pattern)
+  if (mode === undefined) return known < 0 ? text : without(text, list, known)
   return known >= 0
     ? apply(text, [...path, known, "mode"], mode, {})
     : apply(text, [...path, at], { tool_pattern: pattern, mode }, { isArrayInsertion: true })
