@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import { nearest } from "../codec/Distance.ts"
 import { withoutTrailing } from "../codec/Trailing.ts"
 import type { McpPrompt } from "./Connection.ts"
 
@@ -119,6 +120,33 @@ export const mentions = (text: string, servers: Iterable<string>): ReadonlyArray
     if (uri !== "") found.set(`${server}\0${uri}`, { server, uri })
   }
   return [...found.values()]
+}
+
+/**
+ * `@NAME:ADDRESS` where no server has this name and one has nearly this name: as they stand, with the name that may be
+ * meant.
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
+export const mistypedMentions = (
+  text: string,
+  servers: Iterable<string>
+): ReadonlyArray<{ readonly mention: string; readonly server: string }> => {
+  const known = [...servers]
+  const found = new Map<string, string>()
+  let looked = 0
+  for (
+    const [, name = "", uri = ""] of text.matchAll(
+      /(?<![^\s([{"'`,])@([\w.-]{1,64}):([a-z][a-z0-9+.-]{0,31}:[^\s"'`<>]+)/gi
+    )
+  ) {
+    if (++looked > maxMentions) break
+    if (known.some((server) => `${name}:${uri}`.startsWith(`${server}:`))) continue
+    const server = nearest(name, known)
+    if (server !== undefined) found.set(`@${name}:${withoutTrailing(uri, ".,;:!?)]}")}`, server)
+  }
+  return Array.from(found, ([mention, server]) => ({ mention, server }))
 }
 
 /** A template (RFC 6570) as far as it says which addresses belong to it. @since 0.1.0 @category combinators */

@@ -255,14 +255,18 @@ export const make = (mcp: McpService, files: OutputFilesService): Bridge => {
   const withMentions = (content: string | ReadonlyArray<Part>): Effect.Effect<Expansion> =>
     Effect.gen(function*() {
       const message: Message = { role: "user", content }
-      const named = Arguments.mentions(typedIn(textOf(message)), mcp.servers())
-      if (named.length === 0) return { content, problems: [] }
+      const typed = typedIn(textOf(message))
+      const servers = mcp.servers()
+      const named = Arguments.mentions(typed, servers)
+      const problems = Arguments.mistypedMentions(typed, servers).map(({ mention, server }) =>
+        `${line(mention, 200)} is left as text, since no MCP server has that name; did you mean ${line(server, 80)}?`
+      )
+      if (named.length === 0) return { content, problems }
       const read = yield* Effect.forEach(
         named,
         ({ server, uri }) => Effect.map(Effect.either(mcp.read(uri, server)), (result) => ({ server, uri, result })),
         { concurrency: 4 }
       )
-      const problems: Array<string> = []
       const attached = read.flatMap(({ result, server, uri }): ReadonlyArray<Part> => {
         if (result._tag === "Right") return Contents.asAttachment(server, result.right.contents)
         problems.push(`@${server}:${uri} could not be attached: ${result.left.message}`)

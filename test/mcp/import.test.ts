@@ -1,7 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import * as Tiers from "../../src/config/Tiers.ts"
-import { matchesTemplate, mentions, promptArguments, promptCommand, words } from "../../src/mcp/Arguments.ts"
+import {
+  matchesTemplate,
+  mentions,
+  mistypedMentions,
+  promptArguments,
+  promptCommand,
+  words
+} from "../../src/mcp/Arguments.ts"
 import { define, expand } from "../../src/mcp/Definition.ts"
 import { read } from "../../src/mcp/Import.ts"
 import { McpError } from "../../src/mcp/McpError.ts"
@@ -166,6 +173,30 @@ describe("what a person types", () => {
     assert.deepStrictEqual(found("see @files:file:///x/y.md, and (@a:z://1)."), ["files file:///x/y.md", "a z://1"])
     assert.deepStrictEqual(found("@a b:x://y @a:x://y @a:x://y"), ["a b x://y", "a x://y"])
     assert.deepStrictEqual(found("me@files:x @other:y @files: @a"), [])
+  })
+
+  it("1.14 mentions of a server that nearly has the name", () => {
+    const found = (text: string) =>
+      mistypedMentions(text, ["files", "docs", "a b"]).map(({ mention, server }) => `${mention} -> ${server}`)
+    assert.deepStrictEqual(found("see @fils:file:///a.md, (@Doc:docs://x) and @fils:file:///a.md."), [
+      "@fils:file:///a.md -> files",
+      "@Doc:docs://x -> docs"
+    ])
+    for (
+      const text of [
+        "@files:file:///a",
+        "@files:",
+        "me@fils:file:///a",
+        "@fils: file:///a",
+        "@fils:12",
+        "@other:x://y",
+        "@a b:x:y",
+        "@"
+      ]
+    ) {
+      assert.deepStrictEqual(found(text), [], text)
+    }
+    assert.lengthOf(found(Array.from({ length: 50 }, (_, i) => `@fils:x://${i}`).join(" ")), 20)
   })
 
   it.prop("mentions are found wherever they stand, and nothing else is", [
