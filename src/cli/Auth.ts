@@ -33,11 +33,15 @@ const stored: Effect.Effect<ReadonlyArray<string>, CliExit, CredentialStore> = E
   (store) => Effect.mapError(store.list, credentialExit)
 ).pipe(Effect.map(({ broken, logins }) => [...logins, ...broken].map(({ provider }) => provider)))
 
-const noLogin = (provider: string, key: Option.Option<Credential>): CliExit =>
+const noLogin = (
+  provider: string,
+  key: Option.Option<Credential>,
+  remedy = `to log in: ${program} auth login ${shown(provider)}`
+): CliExit =>
   usage(
     `there is no login of ${shown(provider)}`,
     Option.match(key, {
-      onNone: () => `to log in: ${program} auth login ${shown(provider)}`,
+      onNone: () => remedy,
       onSome: ({ source }) =>
         source.startsWith("settings")
           ? `its API key stands in the settings; to take it back: ${program} config set ${
@@ -116,7 +120,10 @@ export const logout = Effect.fn("Cli.auth.logout")(function*(values: Spec.Values
   if (given === undefined && names.length > 1) {
     return yield* usage("there are several logins: name one, or say --all", `stored: ${line(names.join(", "), 500)}`)
   }
-  if (!names.includes(provider)) return yield* noLogin(provider, find(environment, provider, config))
+  if (!names.includes(provider)) {
+    const others = names.length === 0 ? "nobody is logged in" : `stored: ${line(names.join(", "), 500)}`
+    return yield* noLogin(provider, find(environment, provider, config), others)
+  }
   yield* forget(provider, config)
   const key = find(environment, provider, config)
   if (Option.isSome(key)) {

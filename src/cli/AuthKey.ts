@@ -100,7 +100,14 @@ export const store = (provider: string, config: ConfigService) =>
     }
     const key = yield* given(provider)
     const problem = implausible(key)
-    if (problem !== null) return yield* usage(`nothing was stored: ${problem}`)
+    if (problem !== null) {
+      return yield* usage(
+        `nothing was stored: ${problem}`,
+        ...(key === ""
+          ? [`it is asked for in a terminal, or read from stdin: ${program} auth login ${provider} --api-key < FILE`]
+          : [])
+      )
+    }
     const path = keyPath(provider)
     const { user } = config.files
     yield* keptToOwner(user)

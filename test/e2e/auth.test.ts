@@ -381,6 +381,7 @@ describe("auth login --api-key", () => {
         const { code, stderr } = yield* run(at, ["auth", "login", "openai", "--api-key"], { stdin })
         assert.strictEqual(code, 2, stdin)
         assert.include(stderr, "nothing was stored: ")
+        assert.strictEqual(stderr.includes("--api-key < FILE"), stdin.trim() === "", stderr)
         if (stdin.length > 6) assert.notInclude(stderr, stdin)
       }
       const unknown = yield* run(at, ["auth", "login", "opnai", "--api-key"], { stdin: key })
@@ -438,6 +439,7 @@ describe("auth logout", () => {
       const again = yield* run(at, ["auth", "logout", "corp"])
       assert.strictEqual(again.code, 2)
       assert.include(again.stderr, "there is no login of corp")
+      assert.notInclude(again.stderr, "to log in")
     }))
 
   it.scopedLive("--all; a server that is not there keeps no login", () =>
