@@ -13,8 +13,8 @@ import * as Peer from "../rpc/Peer.ts"
 import * as Asked from "./Asked.ts"
 import { legacyVersions, type McpServerInfo, modernVersions } from "./Connection.ts"
 import { McpError } from "./McpError.ts"
-import { type Link, metaKeys, type Session } from "./Session.ts"
-import type { McpEra, McpTransport, SendContext } from "./Transport.ts"
+import { type Link, type McpPeer, metaKeys, type Session } from "./Session.ts"
+import type { McpEra, McpTransport, OpenTransport, SendContext } from "./Transport.ts"
 import * as Wire from "./Wire.ts"
 
 /** @since 0.1.0 @category models */
@@ -201,6 +201,22 @@ export const initialize = (
   })
 }
 
+/** The peer, with errors that say what the transport finds out about them. */
+const explained = (peer: McpPeer, explain: OpenTransport["explain"]): McpPeer => {
+  if (explain === undefined) return peer
+  const told = <A>(effect: Effect.Effect<A, JsonRpcError | McpError>): Effect.Effect<A, JsonRpcError | McpError> =>
+    Effect.catchAll(
+      effect,
+      (error): Effect.Effect<never, JsonRpcError | McpError> =>
+        error instanceof McpError ? Effect.flatMap(explain(error), Effect.fail) : Effect.fail(error)
+    )
+  return {
+    ...peer,
+    request: (method, params, options) => told(peer.request(method, params, options)),
+    notify: (method, params, context) => told(peer.notify(method, params, context))
+  }
+}
+
 const openLink = (
   session: Session,
   transport: McpTransport,
@@ -217,7 +233,7 @@ const openLink = (
         : Effect.logWarning(
           `MCP server ${session.server}: an error that names no request: ${error.code} ${Wire.shown(error.message)}`
         )
-    const peer = yield* Peer.make<McpError, SendContext>(open, {
+    const spoken = yield* Peer.make<McpError, SendContext>(open, {
       onRequest: session.onRequest,
       onNotification: session.onNotification,
       onStrayError
@@ -233,6 +249,7 @@ const openLink = (
           },
       answer_context: (request) => session.context(request.method)
     })
+    const peer = explained(spoken, open.explain)
     session.attach(peer)
     return { transport, open, peer }
   })

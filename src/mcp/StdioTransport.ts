@@ -9,13 +9,14 @@
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { defaultMaxMessageBytes } from "../codec/Framing.ts"
 import * as LineFraming from "../codec/LineFraming.ts"
+import * as LastWords from "../codec/LastWords.ts"
 import * as Sha256 from "../codec/Sha256.ts"
-import * as TerminalText from "../codec/TerminalText.ts"
 import type { AppendLogService } from "../platform/AppendLog.ts"
 import { childEnvironment, knownSecrets } from "../platform/ChildEnvironment.ts"
 import type { ProcessError } from "../platform/ProcessError.ts"
@@ -60,12 +61,22 @@ export const inputGrace = Duration.seconds(2)
 export const termGrace = Duration.seconds(3)
 /** Silence of the probe for so long means a legacy server (1.2). @since 0.1.0 @category constants */
 export const probeSilence = Duration.seconds(2)
-/** A child that closed its output has so long to end by itself before it counts as one that goes on without. */
-const endGrace = Duration.millis(500)
+/**
+ * A child that closed a pipe has so long to end by itself before it counts as one that goes on without: so many looks of so
+ * long each, as a machine that stands still takes no more than one of them.
+ */
+const endGrace = { looks: 10, each: Duration.millis(50) }
 
 /** Waits in an uninterruptible region too, but never longer. */
 const within = <A>(effect: Effect.Effect<A>, duration: Duration.Duration): Effect.Effect<Option.Option<A>> =>
   effect.pipe(Effect.interruptible, Effect.timeoutOption(duration))
+
+/** The same for {@link endGrace}. */
+const soon = <A>(effect: Effect.Effect<A>, looks = endGrace.looks): Effect.Effect<Option.Option<A>> =>
+  Effect.flatMap(
+    within(effect, endGrace.each),
+    (found) => Option.isSome(found) || looks <= 1 ? Effect.succeed(found) : soon(effect, looks - 1)
+  )
 
 const words = (status: ExitStatus): string =>
   status.signal === null ? `exit code ${status.code}` : `ended by ${status.signal}`
@@ -99,7 +110,7 @@ const startError = (server: string, cwd: string, error: ProcessError): McpError 
 
 /** The last lines of its stderr, for a message. */
 const lastWords = (tail: string): string => {
-  const text = TerminalText.line(tail.trimEnd().split("\n").slice(-5).join(" | "), 500)
+  const text = LastWords.of(tail, { lines: 5, limit: 500 })
   return text === "" ? "; it wrote nothing to stderr" : `; the last it wrote to stderr: ${text}`
 }
 
@@ -131,51 +142,83 @@ const open = (
     )
     yield* log.note(`started ${definition.argv[0]}, process ${running.pid}`)
 
-    const stop: Effect.Effect<ExitStatus> = Effect.uninterruptible(
-      running.endInput.pipe(
-        Effect.zipRight(within(running.exit, inputGrace)),
-        Effect.zipRight(running.stop),
-        Effect.tap((status) => log.note(words(status)))
-      )
-    )
-    // After the spawn, so that it runs before the group is told to end.
-    yield* Effect.addFinalizer(() => stop)
-    const stopSoon = Effect.forkIn(stop, scope)
-
-    yield* Effect.forkIn(
+    const reader = yield* Effect.forkIn(
       Stream.runForEachChunk(running.stderr, (pieces) => Effect.forEach(pieces, log.stderr, { discard: true })).pipe(
         Effect.ensuring(log.flush)
       ),
       scope
     )
+    /** Its end is known; so is then all that it wrote to stderr. */
+    const drained = soon(Fiber.await(reader))
+
+    let told_to_end = false
+    const ending: Effect.Effect<ExitStatus> = running.endInput.pipe(
+      Effect.zipRight(within(running.exit, inputGrace)),
+      Effect.flatMap((status) => {
+        told_to_end = Option.isNone(status)
+        return running.stop
+      }),
+      Effect.zipLeft(drained),
+      Effect.tap((status) => log.note(words(status)))
+    )
+    const stopped = yield* Deferred.make<ExitStatus>()
+    let stopping = false
+    /** Once, in a fiber that no waiter's interruption reaches; all wait for it. */
+    const stop: Effect.Effect<ExitStatus> = Effect.uninterruptible(Effect.suspend(() => {
+      if (stopping) return Deferred.await(stopped)
+      stopping = true
+      return Effect.zipRight(Effect.forkDaemon(Effect.intoDeferred(ending, stopped)), Deferred.await(stopped))
+    }))
+    // After the spawn and the reader, so that it runs before the group is told to end and while stderr is still read.
+    yield* Effect.addFinalizer(() => stop)
+    const stopSoon = Effect.forkIn(stop, scope)
 
     // Nobody can be asked anything any more: the connection is over, also when the process goes on.
     const deaf = yield* Deferred.make<void>()
     yield* Effect.forkIn(Effect.interruptible(Effect.zipRight(Deferred.await(deaf), stop)), scope)
+    /** Errors of writes: what became of the server was not known yet. */
+    const unread = new WeakSet<McpError>()
     const writer = PipeWriter.make(running.post, (may_have_arrived) => {
       Deferred.unsafeDone(deaf, Effect.void)
-      return new McpError({
+      const error = new McpError({
         reason: "closed",
         server,
         ...(may_have_arrived ? {} : { sent: false }),
         message: `the MCP server ${server} no longer reads its stdin`
       })
+      unread.add(error)
+      return error
     })
+
+    /** How its process ended; null = it goes on. */
+    const exited = (sent: { readonly sent?: boolean | undefined }): Effect.Effect<McpError | null> =>
+      Effect.gen(function*() {
+        const status = yield* soon(running.exit)
+        if (Option.isNone(status)) return null
+        yield* drained
+        const how = told_to_end && (yield* Deferred.isDone(deaf)) ? "no longer read its stdin and was stopped" : "ended"
+        return new McpError({
+          reason: "exited",
+          server,
+          ...(sent.sent === undefined ? {} : { sent: sent.sent }),
+          message: `the MCP server ${server} ${how} (${words(status.value)})${lastWords(log.tail())}`
+        })
+      })
+    const explain = (error: McpError): Effect.Effect<McpError> =>
+      !unread.has(error) ? Effect.succeed(error) : Effect.map(
+        exited(error),
+        (found) =>
+          found ?? new McpError({
+            ...error,
+            message: `${error.message} and is being stopped${lastWords(log.tail())}`
+          })
+      )
 
     const max = definition.max_message_bytes ?? defaultMaxMessageBytes
     let noisy = false
     const ended: Effect.Effect<McpError> = Effect.gen(function*() {
-      const status = yield* Effect.timeoutOption(running.exit, endGrace)
-      if (Option.isSome(status)) {
-        const ended_by_us = status.value.signal !== null && (yield* Deferred.isDone(deaf))
-        return new McpError({
-          reason: "exited",
-          server,
-          message: `the MCP server ${server} ${ended_by_us ? "no longer read its stdin and was stopped" : "ended"} (${
-            words(status.value)
-          })${lastWords(log.tail())}`
-        })
-      }
+      const found = yield* exited({})
+      if (found !== null) return found
       yield* stopSoon
       return new McpError({
         reason: "closed",
@@ -217,6 +260,7 @@ const open = (
       resetSession: Effect.void,
       cancelsBy: () => "notification",
       refusesTool: () => null,
+      explain,
       report: Effect.sync(() => ({ stderr: log.tail(), pid: running.pid, log_file: log.file }))
     }
   })

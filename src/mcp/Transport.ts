@@ -82,6 +82,11 @@ export interface OpenTransport extends JsonRpcDuplex<McpError, SendContext> {
    */
   readonly refusesTool: (era: McpEra, input_schema: JsonRpcObject) => string | null
   readonly report: Effect.Effect<TransportReport>
+  /**
+   * What there is to say of a message that could not be sent, where that takes a moment to find out: the end of a process
+   * shows in its pipes before it is one. Waits for a bounded time; keeps `sent`. Absent = errors say all there is.
+   */
+  readonly explain?: (error: McpError) => Effect.Effect<McpError>
 }
 
 /** What connections to one origin have found out. @since 0.1.0 @category models */

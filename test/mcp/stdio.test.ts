@@ -12,7 +12,7 @@ import * as path from "node:path"
 import type { McpConnection, McpLogMessage } from "../../src/mcp/Connection.ts"
 import { AppendLog } from "../../src/platform/AppendLog.ts"
 import { Processes } from "../../src/platform/Processes.ts"
-import { alive, gone } from "../support/processes.ts"
+import { alive, eventually, gone } from "../support/processes.ts"
 import * as Servers from "../support/mcp/servers.ts"
 
 const layer = Layer.mergeAll(Processes.layer, AppendLog.layer, Logger.remove(Logger.defaultLogger))
@@ -413,6 +413,84 @@ describe("ends", () => {
       })
       yield* Fiber.interrupt(fiber)
       assert.isTrue(yield* gone(Number(fs.readFileSync(pidfile, "utf8"))))
+    })).pipe(Effect.provide(layer)))
+})
+
+describe("1.5 a server that ends at once", () => {
+  /** What the log says, without its times. */
+  const logged = (root: string): ReadonlyArray<string> =>
+    fs.readFileSync(path.join(root, "test.log"), "utf8").trimEnd().split("\n").map((line) => line.replace(/^\S+ /u, ""))
+  const sh = (script: string) => ["/bin/sh", "-c", script] as const
+  const scripts = [
+    ["as fast as it can", "echo why it failed >&2; exit 3"],
+    ["having closed its stdin first", "exec 0<&-; echo why it failed >&2; exit 3"],
+    ["having read what it was asked", "read line; echo why it failed >&2; exit 3"],
+    ["with a child that holds its pipes", "sleep 60 & echo why it failed >&2; exit 3"]
+  ] as const
+  for (const [how, script] of scripts) {
+    it.live(
+      `${how}, 20 times: exit code and last words in the message, in the log those of every start`,
+      () =>
+        Effect.scoped(Effect.gen(function*() {
+          const logs = yield* Servers.scratch
+          for (let n = 0; n < 20; n++) {
+            const error = yield* Effect.flip(Effect.scoped(Servers.connectTo(sh(script), {}, { logs })))
+            assert.strictEqual(error.reason, "exited")
+            assert.strictEqual(
+              error.message,
+              "the MCP server test ended (exit code 3); the last it wrote to stderr: why it failed"
+            )
+          }
+          const lines = logged(logs)
+          // each is started once more, as a legacy server
+          assert.strictEqual(lines.length, 120)
+          for (let n = 0; n < lines.length; n += 3) {
+            assert.match(lines[n] ?? "", /^note started \/bin\/sh, process \d+$/u)
+            assert.deepStrictEqual(lines.slice(n + 1, n + 3), ["stderr why it failed", "note exit code 3"])
+          }
+        })).pipe(Effect.provide(layer)),
+      { timeout: 60_000 }
+    )
+  }
+
+  it.live("the pipe breaks before the process has ended: it was not sent, and that is known with the exit code", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(Effect.scoped(Servers.connectTo(
+        sh("echo why it failed >&2; exit 3"),
+        { era: "legacy" },
+        { spawned: (running) => ({ ...running, post: (_, done) => process.nextTick(done, false) }) }
+      )))
+      assert.deepStrictEqual([error.reason, error.sent], ["exited", false])
+      assert.include(error.message, "ended (exit code 3); the last it wrote to stderr: why it failed")
+    }).pipe(Effect.provide(layer)))
+
+  it.live("the pipe breaks and the process goes on: it says so, and is stopped", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const logs = yield* Servers.scratch
+      let pid = 0
+      const error = yield* Effect.flip(Effect.scoped(Servers.connectTo(sh("exec sleep 60"), { era: "legacy" }, {
+        logs,
+        spawned: (running) => {
+          pid = running.pid
+          return { ...running, post: (_, done) => process.nextTick(done, false) }
+        }
+      })))
+      assert.deepStrictEqual([error.reason, error.sent], ["closed", false])
+      assert.include(error.message, "no longer reads its stdin and is being stopped; it wrote nothing to stderr")
+      assert.isTrue(yield* gone(pid))
+      assert.strictEqual(logged(logs).at(-1), "note ended by SIGTERM")
+    })).pipe(Effect.provide(layer)))
+
+  it.live("what it writes when its stdin is closed, and when it is told to end, is in the log", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const logs = yield* Servers.scratch
+      const way = yield* Servers.transport(sh("read line; echo bye >&2; exit 4"), { logs })
+      yield* Effect.scoped(way.open)
+      assert.deepStrictEqual(logged(logs).slice(1), ["stderr bye", "note exit code 4"])
+      const script = "trap 'echo told >&2; exit 5' TERM; echo waits >&2; while :; do sleep 0.1; done"
+      const stubborn = yield* Servers.transport(sh(script), { logs })
+      yield* Effect.scoped(Effect.zipRight(stubborn.open, eventually(() => logged(logs).at(-1) === "stderr waits")))
+      assert.deepStrictEqual(logged(logs).slice(-2), ["stderr told", "note exit code 5"])
     })).pipe(Effect.provide(layer)))
 })
 

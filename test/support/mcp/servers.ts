@@ -10,7 +10,7 @@ import type { ConnectOptions, McpConnection } from "../../../src/mcp/Connection.
 import type { McpError } from "../../../src/mcp/McpError.ts"
 import { type StdioDefinition, StdioMcpTransport } from "../../../src/mcp/StdioTransport.ts"
 import { AppendLog } from "../../../src/platform/AppendLog.ts"
-import { Processes } from "../../../src/platform/Processes.ts"
+import { Processes, type RunningProcess } from "../../../src/platform/Processes.ts"
 
 const here = path.dirname(fileURLToPath(import.meta.url))
 const require = createRequire(import.meta.url)
@@ -35,27 +35,38 @@ export const scratch = Effect.acquireRelease(
 
 export const client: ConnectOptions = { client_info: { name: "hanzo-dev", version: "0.1.0" } }
 
+interface More extends Partial<StdioDefinition> {
+  readonly vars?: ReadonlyMap<string, string>
+  /** Where the log goes; default: a directory of its own. */
+  readonly logs?: string
+  /** How the process is dealt with, over what it is. */
+  readonly spawned?: (running: RunningProcess) => RunningProcess
+}
+
 /** A transport to a server, with plain processes and its log in a directory of its own. */
 export const transport = (
   argv: StdioDefinition["argv"],
-  more: Partial<StdioDefinition> & { readonly vars?: ReadonlyMap<string, string> } = {}
+  more: More = {}
 ): Effect.Effect<StdioMcpTransport, never, Processes | AppendLog | Scope.Scope> =>
   Effect.gen(function*() {
     const root = yield* scratch
-    const { vars, ...definition } = more
+    const { logs, spawned, vars, ...definition } = more
+    const processes = yield* Processes
     return new StdioMcpTransport({ server: "test", argv, cwd: root, ...definition }, {
-      processes: yield* Processes,
+      processes: spawned === undefined
+        ? processes
+        : { ...processes, spawn: (input) => Effect.map(processes.spawn(input), spawned) },
       log: yield* AppendLog,
       vars: vars ??
         new Map(Object.entries(process.env).flatMap(([name, value]) => value === undefined ? [] : [[name, value]])),
-      log_directory: path.join(root, "logs")
+      log_directory: logs ?? path.join(root, "logs")
     })
   })
 
 export const connectTo = (
   argv: StdioDefinition["argv"],
   options: Partial<ConnectOptions> = {},
-  more: Parameters<typeof transport>[1] = {}
+  more: More = {}
 ): Effect.Effect<McpConnection, McpError, Processes | AppendLog | Scope.Scope> =>
   Effect.flatMap(transport(argv, more), (way) => way.connect({ ...client, ...options }))
 
