@@ -24,6 +24,7 @@ import { Environment } from "../platform/Environment.ts"
 import { fromPlatform } from "../platform/FileError.ts"
 import { Terminal } from "../platform/Terminal.ts"
 import { type CliExit, failed, usage } from "./Exit.ts"
+import { serversThere } from "./McpShow.ts"
 import type * as Spec from "./Spec.ts"
 import { untrustedNote } from "./TrustQuestion.ts"
 
@@ -65,7 +66,15 @@ const change = (
 const afterwards = (config: ConfigService, tier: WritableTier): Effect.Effect<void, never, Terminal> =>
   tier === "user"
     ? Effect.void
-    : Effect.flatMap(config.reload, (now) => Effect.flatMap(Terminal, (terminal) => terminal.err(untrustedNote(now))))
+    : Effect.gen(function*() {
+      const terminal = yield* Terminal
+      const now = yield* config.reload
+      yield* terminal.err(
+        config.trust.status === "trusted" && now.trust.status === "untrusted"
+          ? `the settings of this project have changed and wait for trust again; until then they do not count: hanzo-dev config trust\n`
+          : untrustedNote(now)
+      )
+    })
 
 const pair = (
   given: string,
@@ -148,10 +157,15 @@ const withServer = (name: string, definition: McpServerConfig, replace: boolean)
     ? { problem: `it has the server ${JSON.stringify(name)} already; --replace replaces it` }
     : set(text, ["mcp_servers", name], definition)
 
-const nameOf = (values: { readonly args: ReadonlyArray<string> }): Effect.Effect<string, CliExit> =>
+const nameOf = (
+  values: { readonly args: ReadonlyArray<string> },
+  ...examples: ReadonlyArray<string>
+): Effect.Effect<string, CliExit> =>
   Effect.suspend(() => {
     const [name] = values.args
-    return name === undefined || name.trim() === "" ? usage("the server needs a name") : Effect.succeed(name)
+    return name === undefined || name.trim() === ""
+      ? usage("the server needs a name", ...examples)
+      : Effect.succeed(name)
   })
 
 const addFrom = (values: AddValues, from: string, tier: WritableTier) =>
@@ -215,7 +229,12 @@ export const add = Effect.fn("Cli.mcp.add")(function*(values: AddValues) {
   if (values.from !== undefined) return yield* addFrom(values, values.from, tier)
   const config = yield* Config
   const terminal = yield* Terminal
-  const name = yield* nameOf(values)
+  const name = yield* nameOf(
+    values,
+    "a program: hanzo-dev mcp add files -- npx -y @modelcontextprotocol/server-filesystem .",
+    "an address: hanzo-dev mcp add web --url https://mcp.example/mcp",
+    "those of another client: hanzo-dev mcp add --from .mcp.json"
+  )
   const definition = yield* definitionOf(values)
   const file = yield* change(tier, withServer(name, definition, values.replace))
   yield* terminal.err(`${line(name, 100)} is in ${line(file, 1000)}\n`)
@@ -245,11 +264,11 @@ const tierWith = (
       const text = yield* Effect.orElseSucceed(fs.readFileString(file), () => "")
       if (ownServers(text).has(name)) return tier
     }
-    const known = Object.keys(config.config.mcp_servers)
     return yield* usage(
       `${asked === undefined ? "no settings" : `the ${asked} settings do not`} have the MCP server ${
         JSON.stringify(name)
-      }${known.length === 0 ? "" : `; there are ${known.map((each) => line(each, 60)).join(", ")}`}`
+      }`,
+      serversThere(config)
     )
   })
 
@@ -274,6 +293,13 @@ type Lists = Pick<McpServerConfig, "include_tools" | "exclude_tools">
 /** A name that a list has, as it is or by a pattern. */
 const listed = (list: ReadonlyArray<string>, name: string): boolean =>
   list.some((pattern) => pattern === name || fnmatchcase(name, pattern))
+
+/** Tools that no list leaves out, so that there is nothing to switch on. */
+const switchedOn = (
+  { exclude_tools = [], include_tools }: Lists,
+  tools: ReadonlyArray<string>
+): ReadonlyArray<string> =>
+  tools.filter((name) => !listed(exclude_tools, name) && (include_tools === undefined || listed(include_tools, name)))
 
 /** The lists of a server with tools switched off, or on again. */
 const withTools = (
@@ -302,7 +328,17 @@ const switchTools = (name: string, tier: WritableTier, tools: ReadonlyArray<stri
   Effect.gen(function*() {
     const config = yield* Config
     const terminal = yield* Terminal
-    const lists = withTools(config.config.mcp_servers[name] ?? {}, tools, disabled)
+    const given = config.config.mcp_servers[name] ?? {}
+    const idle = disabled ? [] : switchedOn(given, tools)
+    const words = (some: ReadonlyArray<string>): string => some.map((tool) => line(tool, 60)).join(", ")
+    if (idle.length > 0) {
+      yield* terminal.err(
+        `${words(idle)} of ${line(name, 100)} ${idle.length === 1 ? "was" : "were"} not switched off\n`
+      )
+    }
+    const wanted = tools.filter((tool) => !idle.includes(tool))
+    if (wanted.length === 0) return ExitCode.done
+    const lists = withTools(given, wanted, disabled)
     if ("problem" in lists) return yield* usage(lists.problem)
     const file = yield* change(tier, (text) => {
       const edited = set(text, ["mcp_servers", name, "exclude_tools"], lists.exclude_tools)
@@ -311,9 +347,9 @@ const switchTools = (name: string, tier: WritableTier, tools: ReadonlyArray<stri
         : set(edited.text, ["mcp_servers", name, "include_tools"], lists.include_tools)
     })
     yield* terminal.err(
-      `${tools.map((tool) => line(tool, 60)).join(", ")} of ${line(name, 100)} ${
-        tools.length === 1 ? "is" : "are"
-      } switched ${disabled ? "off" : "on"} in ${line(file, 1000)}\n`
+      `${words(wanted)} of ${line(name, 100)} ${wanted.length === 1 ? "is" : "are"} switched ${
+        disabled ? "off" : "on"
+      } in ${line(file, 1000)}\n`
     )
     yield* afterwards(config, tier)
     return ExitCode.done
@@ -340,8 +376,10 @@ const switched = (disabled: boolean) =>
     )
     const now = yield* config.reload
     const state = now.config.mcp_servers[name]?.disabled === true
+    const waits_now = now.trust.status === "untrusted" &&
+      now.trust.definitions.some(({ key }) => key === `mcp_servers.${name}`)
     yield* terminal.err(
-      state === disabled
+      state === disabled || (disabled && waits_now)
         ? `${line(name, 100)} is switched ${disabled ? "off" : "on"} in ${line(file, 1000)}\n`
         : `${line(file, 1000)} says so now, but other settings switch ${line(name, 100)} ${state ? "off" : "on"}\n`
     )

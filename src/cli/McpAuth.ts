@@ -45,7 +45,8 @@ const targetOf = (name: string, settled: typeof anyConfig | typeof soundConfig) 
       return yield* usage(
         settings?.command === undefined
           ? `the MCP server ${shown} has no definition`
-          : `the MCP server ${shown} is a program on this machine: there is nothing to log in to`
+          : `the MCP server ${shown} is a program on this machine: there is nothing to log in to`,
+        ...(entry.reason === null ? [] : [entry.reason])
       )
     }
     const { way } = yield* Effect.try({

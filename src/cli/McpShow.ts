@@ -13,7 +13,7 @@ import { Config, type ConfigService } from "../config/Config.ts"
 import { definitionText } from "../config/Definitions.ts"
 import { isSecretName } from "../config/Secrets.ts"
 import { ExitCode } from "../domain/Failure.ts"
-import { untrustedReason } from "../mcp/Definition.ts"
+import { undefinedReason, untrustedReason } from "../mcp/Definition.ts"
 import * as ServerLog from "../mcp/ServerLog.ts"
 import { AppendLog } from "../platform/AppendLog.ts"
 import { Dirs } from "../platform/Dirs.ts"
@@ -35,27 +35,34 @@ const kindOf = (value: unknown): ServerEntry["kind"] => {
 /** Every server that any settings define, by name. @since 0.1.0 @category encoding */
 export const entriesOf = (config: ConfigService): ReadonlyArray<ServerEntry> => {
   const active = new Set(config.mcp_servers)
+  const overlays = new Map(
+    config.warnings.flatMap((warning) =>
+      warning.code === "overlay_without_definition" ? [[warning.key, warning] as const] : []
+    )
+  )
   const counted = Object.entries(config.config.mcp_servers).map(([name, value]): ServerEntry => {
+    const overlay = overlays.get(`mcp_servers.${name}`)
     const source = ["command", "url", "disabled"].flatMap((key) =>
       config.sources.get(`mcp_servers.${name}.${key}`) ?? config.sources.get(`mcp_servers.${name}.${key}.0`) ?? []
-    )[0]
+    )[0] ?? overlay
     const defined = value.command !== undefined || value.url !== undefined
+    const status = active.has(name)
+      ? "enabled"
+      : value.disabled === true
+      ? "disabled"
+      : defined
+      ? "invalid"
+      : "undefined"
     return {
       name,
       kind: kindOf(value),
-      status: active.has(name)
-        ? "enabled"
-        : value.disabled === true
-        ? "disabled"
-        : defined
-        ? "invalid"
-        : "undefined",
+      status,
       required: value.required === true,
       runs: definitionText({ kind: "mcp_server", tier: "local", key: "", line: null, value: shown(value) }),
       tier: source?.tier ?? null,
       file: source?.file ?? null,
       line: source?.line ?? null,
-      reason: null
+      reason: status === "undefined" ? undefinedReason : null
     }
   })
   const known = new Set(counted.filter(({ status }) => status !== "undefined").map(({ name }) => name))
@@ -127,10 +134,24 @@ export const list = Effect.fn("Cli.mcp.list")(function*(values: Spec.Values<type
     line(server.name, 60),
     server.status === "enabled" ? server.status : style.yellow(server.status),
     server.tier ?? "",
-    line(firstLine(server.runs), 200)
+    line(server.status === "undefined" ? server.reason ?? "" : firstLine(server.runs), 200)
   ])))
   return ExitCode.done
 })
+
+/** So many are named. */
+const maxNamed = 20
+
+/** What there is instead of a server that is not there. @since 0.1.0 @category encoding */
+export const serversThere = (config: ConfigService): string => {
+  const all = entriesOf(config).map(({ name }) => line(name, 60))
+  const more = all.length - maxNamed
+  return all.length === 0
+    ? "there are no MCP servers; hanzo-dev mcp add adds one"
+    : `there ${all.length === 1 ? "is" : "are"} ${all.slice(0, maxNamed).join(", ")}${
+      more > 0 ? ` and ${more} more` : ""
+    }; hanzo-dev mcp list shows them, hanzo-dev mcp add adds one`
+}
 
 /** The server of this name, or the end of the command. @since 0.1.0 @category combinators */
 export const entryOf = (config: ConfigService, name: string): Effect.Effect<ServerEntry, CliExit> =>
@@ -140,7 +161,10 @@ export const entryOf = (config: ConfigService, name: string): Effect.Effect<Serv
     if (found !== undefined) return Effect.succeed(found)
     const near = nearest(name, all.map((server) => server.name))
     return usage(
-      `there is no MCP server ${JSON.stringify(line(name, 60))}${near === undefined ? "" : `; did you mean ${near}?`}`
+      `there is no MCP server ${JSON.stringify(line(name, 60))}${
+        near === undefined ? "" : `; did you mean ${line(near, 60)}?`
+      }`,
+      serversThere(config)
     )
   })
 
@@ -165,7 +189,7 @@ export const get = Effect.fn("Cli.mcp.get")(function*(values: Spec.Values<typeof
   yield* print(
     [
       `${line(server.name, 100)}  ${server.status}${server.required ? ", required" : ""}`,
-      ...neutralise(server.runs).split("\n").map((each) => `  ${each}`),
+      ...(server.runs === "" ? [] : neutralise(server.runs).split("\n").map((each) => `  ${each}`)),
       ...(place === null ? [] : [`  from ${line(place, 1000)}`]),
       `  log ${line(log_file, 1000)}`,
       ...(server.reason === null ? [] : [`  ${server.reason}`]),

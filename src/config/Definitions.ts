@@ -315,13 +315,19 @@ const loginText = (login: unknown): ReadonlyArray<string> => {
   ]
 }
 
+const shellLine = (argv: ReadonlyArray<string>): string =>
+  argv.map((word) => shellWord(withoutUserInfo(word))).join(" ")
+
 const serverText = (value: Readonly<Record<string, unknown>>): string => {
-  const argv = [...words(value["command"]), ...words(value["args"])]
-  const { args: _args, command: _command, env, headers, url, ...rest } = value
+  const { args, command, env, headers, url, ...rest } = value
+  const [program, given] = [words(command), words(args)]
+  // what only a program has, is written beside an address, and not used
+  const idle = program.length === 0 && typeof url === "string" ? "not used beside a url: " : ""
   const parts = [
-    ...(argv.length === 0 ? [] : [`runs ${argv.map((word) => shellWord(withoutUserInfo(word))).join(" ")}`]),
+    ...(program.length === 0 ? [] : [`runs ${shellLine([...program, ...given])}`]),
     ...(typeof url === "string" ? [`talks to ${withoutUserInfo(url)}`] : []),
-    ...pairs(env, isSecretName).map((pair) => `with ${pair}`),
+    ...(program.length > 0 || given.length === 0 ? [] : [`${idle}arguments ${shellLine(given)}`]),
+    ...pairs(env, isSecretName).map((pair) => `${idle}${idle === "" ? "with" : "the variable"} ${pair}`),
     ...pairs(headers, () => true).map((pair) => `with the header ${pair}`),
     ...loginText(value["oauth"]),
     ...loginText(record(value["oauth"])["identity_provider"]),

@@ -20,9 +20,9 @@ export const isOverlayKey = (key: string): boolean =>
   key === "disabled" || key === "required" || key === "include_tools" || key === "exclude_tools" ||
   key === "tool_names" || key.endsWith("_ms")
 
-/** An entry with these members lies over a definition and does more than to switch it off. @since 0.1.0 @category combinators */
+/** An entry with these members needs a definition: it does not only switch one off. @since 0.1.0 @category combinators */
 export const isAdjusting = (members: ReadonlyMap<string, unknown>): boolean =>
-  !members.has("command") && !members.has("url") && members.size > (members.has("disabled") ? 1 : 0)
+  !members.has("command") && !members.has("url") && !(members.size === 1 && members.has("disabled"))
 
 type ObjectNode = Document.Node & { readonly type: "object" }
 

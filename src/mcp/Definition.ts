@@ -9,6 +9,7 @@ import type { ConfigService } from "../config/Config.ts"
 import type { McpServerConfig } from "../config/Schema.ts"
 import { defaultLimits, type McpLimits } from "./Connection.ts"
 import { McpError } from "./McpError.ts"
+import type { McpServerStatus } from "./ServerState.ts"
 
 /** @since 0.1.0 @category models */
 export type ServerWay =
@@ -193,6 +194,31 @@ export const inactive = (
       return kind === "mcp_server" && defines && !known.has(server) ? [{ server, phase: "untrusted" } as const] : []
     })
   return [...disabled, ...new Map(untrusted.map((each) => [each.server, each])).values()]
+}
+
+/** What a server needs that the settings only name. @since 0.1.0 @category constants */
+export const undefinedReason = "no settings define it: it needs a command or a url"
+
+/**
+ * Servers that the settings name without a command or a url, and that they do not just switch off.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const undefinedServers = (
+  config: Pick<ConfigService, "config" | "mcp_servers" | "trust">
+): ReadonlyArray<McpServerStatus> => {
+  const known = new Set([...config.mcp_servers, ...inactive(config).map(({ server }) => server)])
+  return Object.entries(config.config.mcp_servers).flatMap(([server, { command, disabled, required, url }]) =>
+    known.has(server) || disabled === true || command !== undefined || url !== undefined ? [] : [{
+      server,
+      kind: null,
+      required: required === true,
+      phase: "failed",
+      tools: 0,
+      error: { code: "config", message: undefinedReason }
+    }]
+  )
 }
 
 /** What to do about a server that waits for trust. @since 0.1.0 @category constants */

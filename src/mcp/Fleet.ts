@@ -9,7 +9,14 @@ import type * as Scope from "effect/Scope"
 import { knownSecrets } from "../platform/ChildEnvironment.ts"
 import { collisionText, type McpTable, type McpToolDefinition, toolTable } from "./Catalogue.ts"
 import type { McpHandlers } from "./Connection.ts"
-import { connectionKey, define, inactive, type ServerDefinition, untrustedReason } from "./Definition.ts"
+import {
+  connectionKey,
+  define,
+  inactive,
+  type ServerDefinition,
+  undefinedServers,
+  untrustedReason
+} from "./Definition.ts"
 import { McpError } from "./McpError.ts"
 import type { McpWorld } from "./McpService.ts"
 import { canonicalName } from "./Names.ts"
@@ -183,7 +190,8 @@ export const make = (first: McpWorld, options: FleetOptions): Fleet => {
         phase,
         tools: 0,
         ...(phase === "untrusted" ? { error: { code: "untrusted", message: untrustedReason } } : {})
-      }))
+      })),
+      ...undefinedServers(world.config)
     ].toSorted(byName(({ server }) => server))
 
   /** The server that a name may belong to, by its beginning: only to find out what may have changed. */

@@ -40,18 +40,20 @@ const make = Effect.gen(function*() {
               ? { refusal: "no MCP server is active here, so there are no prompts of servers" }
               : { content, problems: [] }
           ),
-        // disabled and untrusted servers are of interest only to who asks
+        // disabled, untrusted and undefined servers are of interest only to who asks
         status: Effect.map(
           Effect.promise(() => import("../mcp/Definition.ts")),
-          ({ inactive, untrustedReason }) =>
-            inactive(config).map(({ phase, server }) => ({
+          ({ inactive, undefinedServers, untrustedReason }) => [
+            ...inactive(config).map(({ phase, server }) => ({
               server,
               kind: null,
               required: false,
               phase,
               tools: 0,
               ...(phase === "untrusted" ? { error: { code: "untrusted", message: untrustedReason } } : {})
-            }))
+            })),
+            ...undefinedServers(config)
+          ]
         ),
         prompts: Effect.succeed([]),
         restart: () => Effect.succeed(false)

@@ -4,7 +4,7 @@ import * as HelpDoc from "@effect/cli/HelpDoc"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -19,6 +19,21 @@ import { coloured, colourless, plain } from "../../src/cli/Style.ts"
 const golden = fileURLToPath(new URL("golden/help.txt", import.meta.url))
 
 const all = helpPaths.map((path) => `$ ${[program, ...path].join(" ")} --help\n${help(path, colourless)}`).join("\n")
+
+/** Every page that a user reads. */
+const pages = ["README.md", ...readdirSync(new URL("../../docs", import.meta.url)).map((name) => `docs/${name}`)]
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => [name, readFileSync(new URL(`../../${name}`, import.meta.url), "utf8")] as const)
+
+describe("the examples of the documentation", () => {
+  it("name one session: all ids of some years begin alike, those of a minute in the first eight digits", () => {
+    const ids = pages.flatMap(([name, text]) =>
+      Array.from(text.matchAll(/\bses_\w[\w-]*/g), ([id]) => [name, id] as const)
+    )
+    assert.isAbove(ids.length, 0)
+    for (const [name, id] of ids) assert.match(id, /^ses_[0-9a-f]{8}-[0-9a-f]{4}/, name)
+  })
+})
 
 describe("help", () => {
   it("is as it was last read by a person (HANZO_UPDATE_GOLDEN=1 writes it anew)", () => {

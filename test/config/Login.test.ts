@@ -106,8 +106,8 @@ describe("4.9 a checkout's login", () => {
     }
     const shown = definitionText({ kind: "mcp_server", tier: "project", key: "k", line: null, value })
     assert.deepStrictEqual(shown.split("\n").slice(1), [
-      "with A_TOKEN=${K}${L}",
-      "with LEVEL=info",
+      "not used beside a url: the variable A_TOKEN=${K}${L}",
+      "not used beside a url: the variable LEVEL=info",
       "with the header x=${OPENAI_API_KEY}",
       "with the header Authorization=***${T}",
       "with the header y=***"

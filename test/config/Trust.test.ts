@@ -244,6 +244,25 @@ describe("the question", () => {
   })
 })
 
+describe("4.9 what a server is said to run", () => {
+  const textOf = (value: unknown): string =>
+    definitionText({ kind: "mcp_server", tier: "project", key: "mcp_servers.a", line: null, value })
+
+  it("nothing when it has an address: arguments and variables beside that are not used", () => {
+    assert.strictEqual(
+      textOf({ url: "https://x.y/mcp", args: ["q", "a b"], env: { TOKEN: "t0p", MODE: "m" } }),
+      [
+        "talks to https://x.y/mcp",
+        "not used beside a url: arguments q 'a b'",
+        "not used beside a url: the variable TOKEN=***",
+        "not used beside a url: the variable MODE=m"
+      ].join("\n")
+    )
+    assert.strictEqual(textOf({ args: ["q"] }), "arguments q")
+    assert.strictEqual(textOf({ command: "p", args: ["q"], env: { MODE: "m" } }), "runs p q\nwith MODE=m")
+  })
+})
+
 describe("trust.json", () => {
   it("keeps what it does not know; a damaged file trusts nothing and is not overwritten", () => {
     const record = recordOf("h", [], 5)

@@ -144,7 +144,15 @@ describe("mcp add, list, get, remove, enable, disable", () => {
       const still = await run(home, ["mcp", "enable", "fake", "--tool", "swap"])
       assert.strictEqual(still.code, 2)
       assert.include(still.stderr, "exclude_tools has s*")
-      await run(home, ["mcp", "enable", "fake", "--tool", "s*"])
+      const never = await run(home, ["mcp", "enable", "fake", "--tool", "never", "--tool", "s*"])
+      assert.strictEqual(never.code, 0, never.stderr)
+      assert.include(never.stderr, "never of fake was not switched off")
+      assert.include(never.stderr, "s* of fake is switched on")
+      const before = fs.readFileSync(settingsFile(home), "utf8")
+      const idle = await run(home, ["mcp", "enable", "fake", "--tool", "never"])
+      assert.strictEqual(idle.code, 0, idle.stderr)
+      assert.notInclude(idle.stderr, "switched on")
+      assert.strictEqual(fs.readFileSync(settingsFile(home), "utf8"), before)
       assert.deepStrictEqual(await tools(), all)
       assert.notInclude((await run(home, ["mcp", "list"])).stdout, "disabled")
     }))
@@ -158,13 +166,16 @@ describe("mcp add, list, get, remove, enable, disable", () => {
           [["add", "a", "--", "y"], "--replace"],
           [["add", "b"], "PROGRAM"],
           [["add"], "needs a name"],
+          [["add"], "hanzo-dev mcp add files -- npx"],
           [["add", "b", "--url", "https://x", "--", "y"], "not both"],
           [["add", "b", "--type", "http", "--", "y"], "--url"],
           [["add", "b", "--env", "novalue", "--", "y"], "NAME=VALUE"],
           [["remove", "nobody"], "nobody"],
           [["enable", "nobody"], "nobody"],
           [["get", "aa"], "did you mean a"],
-          [["test", "nobody"], "no MCP server"],
+          ...(["get", "test", "logs", "auth", "enable", "remove"] as const).map((command) =>
+            [[command, "nobody"], "there is a; hanzo-dev mcp list shows them, hanzo-dev mcp add adds one"] as const
+          ),
           [["add", "--from", "missing.json"], "missing.json"],
           [["servr"], "serve"]
         ] as const
@@ -174,6 +185,47 @@ describe("mcp add, list, get, remove, enable, disable", () => {
         assert.include(result.stderr, complaint, args.join(" "))
       }
       assert.strictEqual(fs.readFileSync(settingsFile(home), "utf8"), before)
+    }))
+
+  it("4.10 what is said of a server that stays, stays when another one goes", () =>
+    withHome(async (home) => {
+      const text =
+        "{\"mcp_servers\":{ \"a\":{\"command\":\"x\"}, // of a\n // KEEP: b needs VPN\n \"b\":{\"command\":\"y\"} }}\n"
+      fs.writeFileSync(settingsFile(home), text)
+      assert.strictEqual((await run(home, ["mcp", "remove", "a"])).code, 0)
+      assert.strictEqual(
+        fs.readFileSync(settingsFile(home), "utf8"),
+        "{\"mcp_servers\":{\n // KEEP: b needs VPN\n \"b\":{\"command\":\"y\"} }}\n"
+      )
+      fs.writeFileSync(settingsFile(home), text)
+      assert.strictEqual((await run(home, ["mcp", "remove", "b"])).code, 0)
+      assert.strictEqual(
+        fs.readFileSync(settingsFile(home), "utf8"),
+        "{\"mcp_servers\":{ \"a\":{\"command\":\"x\"} // of a\n }}\n"
+      )
+    }))
+
+  it("4.8 a server that is only named: everything says what it needs", () =>
+    withHome(async (home) => {
+      home.settings({ mcp_servers: { d: {}, off: { disabled: true }, web: { url: "https://x.y/mcp", args: ["q"] } } })
+      const validated = await run(home, ["config", "validate"])
+      assert.strictEqual(validated.code, 0)
+      assert.match(validated.stdout + validated.stderr, /the server "d" .*it needs a command or a url/)
+      assert.notInclude(validated.stdout + validated.stderr, "\"off\"")
+      const list = await run(home, ["mcp", "list"])
+      assert.match(list.stdout, /^d +undefined +user +no settings define it: it needs a command or a url$/m)
+      assert.match(list.stdout, /^web +enabled +user +talks to https:\/\/x\.y\/mcp$/m)
+      valid("mcp-list", (await run(home, ["mcp", "list", "--json"])).stdout)
+      for (const command of ["get", "test", "auth"]) {
+        const { stderr, stdout } = await run(home, ["mcp", command, "d"])
+        assert.include(stdout + stderr, "it needs a command or a url", command)
+      }
+      home.settings({ mcp_servers: { d: {}, off: { disabled: true } } })
+      const status = await run(home, ["mcp", "status"])
+      assert.strictEqual(status.code, 1)
+      assert.match(status.stdout, /^d +failed +no settings define it: it needs a command or a url$/m)
+      assert.notInclude(status.stdout, "off")
+      valid("mcp-status", (await run(home, ["mcp", "status", "--json"])).stdout)
     }))
 
   it("--from takes the servers of another client, those that are there stay", () =>
@@ -220,6 +272,21 @@ describe("mcp add, list, get, remove, enable, disable", () => {
       assert.strictEqual((await run(home, ["config", "trust", "--yes"])).code, 0)
       const trusted = await run(home, runWith(file))
       assert.isTrue(trusted.lines.some(({ phase, type }) => type === "mcp.server" && phase === "ready"))
+    }))
+
+  it("4.9 a trusted server that is switched off is another one, which waits for trust again", () =>
+    withHome(async (home) => {
+      await run(home, ["mcp", "add", "z", "--tier", "local", "--", "node", "q"])
+      assert.strictEqual((await run(home, ["config", "trust", "--yes"])).code, 0)
+      const off = await run(home, ["mcp", "disable", "z"])
+      assert.strictEqual(off.code, 0, off.stderr)
+      assert.include(off.stderr, "z is switched off in")
+      assert.notInclude(off.stderr, "other settings")
+      assert.include(off.stderr, "the settings of this project have changed and wait for trust again")
+      assert.include(off.stderr, "hanzo-dev config trust")
+      assert.include((await run(home, ["mcp", "list"])).stdout, "untrusted")
+      assert.strictEqual((await run(home, ["config", "trust", "--yes"])).code, 0)
+      assert.include((await run(home, ["mcp", "list"])).stdout, "disabled")
     }))
 })
 

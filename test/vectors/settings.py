@@ -660,7 +660,7 @@ def config(value, decode_base64):
     }
     for tier in tiers:
         for name, entry in tier.values.get("mcp_servers", {}).items():
-            if name not in defined and name not in tier.broken_servers and any(key != "disabled" for key in entry):
+            if name not in defined and name not in tier.broken_servers and set(entry) != {"disabled"}:
                 tier.report("warning", "overlay_without_definition", "mcp_servers." + name, tier.server_places[name])
         tier.issues.sort(key=lambda issue: (issue["line"] or 0, issue["column"] or 0))
         issues += tier.issues
