@@ -20,6 +20,7 @@ import { Workspace } from "../domain/Workspace.ts"
 import { addressProblem } from "../mcp/HttpWire.ts"
 import { read as readImport } from "../mcp/Import.ts"
 import { canonicalName, isAmbiguousServer } from "../mcp/Names.ts"
+import * as Remedy from "../mcp/Remedy.ts"
 import { Environment } from "../platform/Environment.ts"
 import { fromPlatform } from "../platform/FileError.ts"
 import { Terminal } from "../platform/Terminal.ts"
@@ -282,7 +283,7 @@ export const remove = Effect.fn("Cli.mcp.remove")(function*(values: Spec.Values<
   yield* terminal.err(`${line(name, 100)} is no longer in ${line(file, 1000)}\n`)
   const now = yield* config.reload
   if (Object.hasOwn(now.config.mcp_servers, name) && now.config.mcp_servers[name]?.command !== undefined) {
-    yield* terminal.err(`other settings define ${line(name, 100)} too; hanzo-dev mcp get shows where\n`)
+    yield* terminal.err(`other settings define ${line(name, 100)} too; ${Remedy.command("get", name)} shows where\n`)
   }
   yield* afterwards(config, tier)
   return ExitCode.done

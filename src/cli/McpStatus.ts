@@ -10,7 +10,7 @@ import { ExitCode } from "../domain/Failure.ts"
 import { ambiguousServers, collisionText } from "../mcp/Catalogue.ts"
 import * as Mcp from "../mcp/Mcp.ts"
 import type { McpStatus } from "./McpSchemas.ts"
-import { serversText } from "./McpText.ts"
+import { logsText, serversText } from "./McpText.ts"
 import { print, printJson, soundConfig, stdoutStyle } from "./Output.ts"
 import type * as Spec from "./Spec.ts"
 
@@ -48,6 +48,9 @@ export const execute = (values: Spec.Values<typeof Spec.mcpStatus>) =>
     else {
       yield* print(
         serversText(servers, [], style) +
+          servers.map(({ error, kind, phase, server }) =>
+            error !== undefined && (phase === "failed" || phase === "closed") ? logsText(server, kind, error.code) : ""
+          ).join("") +
           [
             ...collisions.map(collisionText),
             ...ambiguous.map((name) =>

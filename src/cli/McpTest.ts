@@ -11,10 +11,12 @@ import { line } from "../codec/TerminalText.ts"
 import { ExitCode } from "../domain/Failure.ts"
 import * as Mcp from "../mcp/Mcp.ts"
 import type { McpError } from "../mcp/McpError.ts"
+import * as Remedy from "../mcp/Remedy.ts"
 import { usage } from "./Exit.ts"
 import { print, printJson, soundConfig, stdoutStyle } from "./Output.ts"
 import type { McpTest } from "./McpSchemas.ts"
 import { entryOf, logFile } from "./McpShow.ts"
+import { logsText } from "./McpText.ts"
 import type * as Spec from "./Spec.ts"
 
 const look = (name: string, mcp: Mcp.McpService, log_file: string): Effect.Effect<McpTest> =>
@@ -91,7 +93,7 @@ export const execute = (values: Spec.Values<typeof Spec.mcpTest>) =>
       return yield* usage(
         `the MCP server ${line(name, 100)} is ${entry.status}`,
         ...(entry.reason === null
-          ? entry.status === "disabled" ? [`hanzo-dev mcp enable ${line(name, 100)} switches it on`] : []
+          ? entry.status === "disabled" ? [`${Remedy.command("enable", name)} switches it on`] : []
           : [entry.reason])
       )
     }
@@ -109,7 +111,7 @@ export const execute = (values: Spec.Values<typeof Spec.mcpTest>) =>
       yield* print(
         `${line(name, 100)}: ${style.red(line(document.phase, 40))}\n  ${line(document.error.message, 2_000)}\n` +
           (entry.file === null ? "" : `  it is defined in ${line(entry.file, 500)}:${entry.line ?? 1}\n`) +
-          (entry.kind === "stdio" ? `  hanzo-dev mcp logs ${line(name, 100)} shows what it wrote\n` : "")
+          logsText(name, entry.kind, document.error.code)
       )
     } else {
       const part = (title: string, all: ReadonlyArray<string>): ReadonlyArray<string> =>

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import { line } from "../codec/TerminalText.ts"
+import * as Remedy from "../mcp/Remedy.ts"
 import type { McpServerStatus } from "../mcp/ServerState.ts"
 import type { PromptCommandInfo } from "../tools/McpAccess.ts"
 import { columns } from "./Output.ts"
@@ -18,6 +19,12 @@ const detail = ({ era, error, tools, version }: McpServerStatus): string =>
     ...(version === undefined ? [] : [`${version} (${era})`]),
     ...(error === undefined ? [] : [line(error.message, 300)])
   ].join(", ")
+
+/** Where to read more about a server that is not there; nothing for one that has no log, or wrote nothing. @since 0.1.0 @category encoding */
+export const logsText = (server: string, kind: McpServerStatus["kind"], code: string): string =>
+  kind !== "stdio" || code === "config" || code === "start_failed"
+    ? ""
+    : `  ${Remedy.command("logs", server)} shows what it wrote\n`
 
 /** A server a line, then the prompts as commands. @since 0.1.0 @category encoding */
 export const serversText = (

@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import { sha256Hex } from "../codec/Sha256.ts"
+import { shellWord } from "../codec/ShellWord.ts"
 import { canonicalJson } from "./CanonicalJson.ts"
 import { type Entry, plain } from "./Checked.ts"
 import { isSecretName, withoutUserInfo } from "./Secrets.ts"
@@ -278,9 +279,6 @@ export const definitionHash = ({ key, kind, tier, value }: Definition): string =
 
 const words = (value: unknown): ReadonlyArray<string> =>
   typeof value === "string" ? [value] : Array.isArray(value) ? value.filter((word) => typeof word === "string") : []
-
-const shellWord = (word: string): string =>
-  /^[A-Za-z0-9_./:@%+,=-]+$/u.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 
 const json = (value: unknown): string => JSON.stringify(value) ?? "null"
 

@@ -12,7 +12,6 @@ import { addressFault } from "../credentials/EndpointCall.ts"
 import { isDue, isExpired } from "../credentials/Expiry.ts"
 import type { OAuthError } from "../credentials/OAuthClient.ts"
 import type { ProviderCredential } from "../credentials/ProviderCredential.ts"
-import * as TerminalText from "../codec/TerminalText.ts"
 import {
   type AuthTarget,
   type Discovered,
@@ -28,6 +27,7 @@ import type { McpAuthorizer, Refusal } from "./Authorizer.ts"
 import * as Challenge from "./Challenge.ts"
 import { fault } from "./HttpWire.ts"
 import type { McpError } from "./McpError.ts"
+import * as Remedy from "./Remedy.ts"
 
 /** Step-ups for the same scopes (1.13). */
 const maxStepUps = 2
@@ -66,13 +66,10 @@ export const authorizerOf = (logins: Logins, target: AuthTarget, way?: LoginWay)
           : "config",
         `it asks for a ${grant === null ? "login" : `token, and there is none by ${grant}`}: ${cause.message}`
       )
-    const name = TerminalText.line(target.server, 80)
     const needsLogin = (why: string, scopes: ReadonlyArray<string> = []): McpError =>
       error(
         "needs_login",
-        `${why}; run: hanzo-dev mcp auth ${name}${
-          scopes.map((scope) => ` --scope ${TerminalText.line(scope, 80)}`).join("")
-        }`
+        `${why}; run: ${Remedy.command("auth", target.server, scopes.flatMap((scope) => ["--scope", scope]))}`
       )
 
     const look = grant === null

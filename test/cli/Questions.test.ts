@@ -1,12 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as McpText from "../../src/cli/McpText.ts"
 import * as Questions from "../../src/cli/Questions.ts"
+import { mcp as slashMcp } from "../../src/cli/slash/Mcp.ts"
+import type { Talk } from "../../src/cli/slash/Slash.ts"
 import { styleFor } from "../../src/cli/Style.ts"
 import type { QuestionField, UserAnswer, UserQuestion } from "../../src/domain/UserQuestion.ts"
 import type { McpFormField } from "../../src/mcp/Connection.ts"
 import { checkValue, readForm } from "../../src/mcp/Elicitation.ts"
 import type { Line } from "../../src/platform/Terminal.ts"
+import { McpAccess } from "../../src/tools/McpAccess.ts"
 
 const style = styleFor({ vars: new Map() }, false)
 
@@ -147,4 +152,22 @@ describe("/mcp", () => {
     assert.notInclude(text, "\u001b")
     assert.include(McpText.serversText([], [], style), "mcp add")
   })
+
+  it.effect("restart takes the whole of a name with blanks", () =>
+    Effect.gen(function*() {
+      const restarted: Array<string> = []
+      const said: Array<string> = []
+      const talk = { style, say: (text: string) => Effect.sync(() => void said.push(text)) } as unknown as Talk
+      const access = Layer.map(McpAccess.layerNone, (context) =>
+        Context.add(context, McpAccess, {
+          ...Context.get(context, McpAccess),
+          restart: (server) => Effect.sync(() => restarted.push(server) > 0 && server === "q n")
+        }))
+      for (const typed of ["restart q n", " restart  q n ", "restart", "restart q"]) {
+        yield* Effect.provide(slashMcp(typed, talk), access)
+      }
+      assert.deepStrictEqual(restarted, ["q n", "q n", "q"])
+      assert.match(said[2] ?? "", /^\/mcp shows/u)
+      assert.match(said.at(-1) ?? "", /^no MCP server q is active here/u)
+    }))
 })

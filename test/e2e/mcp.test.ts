@@ -1,6 +1,6 @@
 /** MCP servers from the command line: settings, runs, what is left of processes. */
 import { Ajv, type AnySchema } from "ajv"
-import { spawn } from "node:child_process"
+import { execFileSync, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
@@ -311,9 +311,32 @@ describe("mcp test and logs", () => {
       const told = (await run(home, ["mcp", "test", "ends"])).stdout
       assert.include(told, `it is defined in ${settingsFile(home)}:`)
       assert.include(told, "mcp logs ends shows")
+      const status = await run(home, ["mcp", "status"])
+      assert.include(status.stdout, "\n  hanzo-dev mcp logs ends shows what it wrote\n")
+      assert.notInclude(status.stdout, "mcp logs every")
       const logs = await run(home, ["mcp", "logs", "ends", "-n", "50"])
       assert.include(logs.stdout, "KEY missing")
       assert.strictEqual((await run(home, ["mcp", "logs", "nobody"])).code, 2)
+    }))
+
+  it("the words that matter, and a remedy that runs, whatever the server is called", () =>
+    withHome(async (home) => {
+      for (const [name, shown] of [["q n", "'q n'"], ["-x", "-- -x"]] as const) {
+        fs.writeFileSync(
+          settingsFile(home),
+          JSON.stringify({ mcp_servers: { [name]: { command: [process.execPath, "nofile.js"] } } })
+        )
+        const told = (await run(home, ["mcp", "test", "--", name])).stdout
+        assert.match(
+          told,
+          /ended \(exit code 1\); the last it wrote to stderr: Error: Cannot find module '[^']*nofile.js'/u
+        )
+        const [, remedy = ""] = /^ {2}hanzo-dev (.*) shows what it wrote$/mu.exec(told) ?? []
+        assert.strictEqual(remedy, `mcp logs ${shown}`)
+        const words = execFileSync("/bin/sh", ["-c", `printf '%s\\n' ${remedy}`], { encoding: "utf8" })
+        const logs = await run(home, words.trimEnd().split("\n"))
+        assert.include(logs.stdout, "Cannot find module")
+      }
     }))
 })
 

@@ -12,7 +12,8 @@ export const mcp = (argument: string, talk: Talk) =>
     const access = yield* Effect.serviceOption(McpAccess)
     if (Option.isNone(access)) return yield* talk.say("there are no MCP servers here\n")
     const { prompts, restart, status } = access.value
-    const [word = "", server = ""] = argument.split(/\s+/)
+    // a name may hold blanks
+    const [, word = "", server = ""] = /^(\S*)\s*([^]*)$/u.exec(argument.trim()) ?? []
     if (word === "restart" && server !== "") {
       if (!(yield* restart(server))) return yield* talk.say(`no MCP server ${line(server, 60)} is active here\n`)
     } else if (word !== "") return yield* talk.say("/mcp shows the servers, /mcp restart SERVER connects one anew\n")
