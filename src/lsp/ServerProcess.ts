@@ -10,6 +10,7 @@ import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as ContentLengthFraming from "../codec/ContentLengthFraming.ts"
+import * as LastWords from "../codec/LastWords.ts"
 import * as TerminalText from "../codec/TerminalText.ts"
 import type { ProcessError } from "../platform/ProcessError.ts"
 import type { ExitStatus, ProcessesService, RunningProcess } from "../platform/Processes.ts"
@@ -99,7 +100,7 @@ export const start = (
     )
     const tail = (): string => TerminalText.neutralise(kept)
     const lastWords = (): string => {
-      const said = TerminalText.line(tail().trimEnd().split("\n").slice(-3).join(" | "), 300)
+      const said = LastWords.of(tail(), { lines: 3, limit: 300 })
       return said === "" ? "" : `; the last it wrote to stderr: ${said}`
     }
 
