@@ -6,6 +6,7 @@
  */
 import * as jsonc from "jsonc-parser"
 import * as Document from "./Document.ts"
+import { append, prepend, type Style } from "./Insertion.ts"
 import { remove } from "./Removal.ts"
 import { camel, quote, typeName } from "./Words.ts"
 
@@ -20,34 +21,40 @@ const notAnObject = (root: Document.Node | null): Edited | null =>
     ? null
     : { problem: `the file holds ${typeName(root)} where an object is expected; put {} in its place` }
 
-const formatting = (text: string): jsonc.FormattingOptions => {
+const styleOf = (text: string): Style => {
   const indent = /\n([ \t]+)(?=\S)/u.exec(text)?.[1] ?? "  "
-  return {
-    insertSpaces: !indent.startsWith("\t"),
-    tabSize: indent.startsWith("\t") ? 1 : Math.min(indent.length, 8),
-    eol: text.includes("\r\n") ? "\r\n" : "\n"
-  }
+  return { indent: indent.startsWith("\t") ? "\t" : indent.slice(0, 8), eol: text.includes("\r\n") ? "\r\n" : "\n" }
 }
 
 const bom = "\uFEFF"
 
-const apply = (
-  source: string,
-  path: ReadonlyArray<string | number>,
-  value: unknown,
-  options: jsonc.ModificationOptions
-): string => {
-  const marked = source.startsWith(bom)
-  const text = marked ? source.slice(1) : source
-  const formattingOptions = formatting(text)
-  // nothing but blanks and comments: the value goes below them
-  const fresh = Document.parse(text).root === null
-  const base = fresh ? "" : text
-  const made = jsonc.applyEdits(base, jsonc.modify(base, [...path], value, { formattingOptions, ...options }))
-  const eol = formattingOptions.eol ?? "\n"
-  const comments = text.trim() === "" ? "" : `${text.trimEnd()}${eol}`
-  return `${marked ? bom : ""}${fresh ? `${comments}${made.trimEnd()}${eol}` : made}`
-}
+/** A change of the text behind its byte order mark, which places do not count. */
+const changed = (source: string, change: (text: string) => string): string =>
+  source.startsWith(bom) ? `${bom}${change(source.slice(1))}` : change(source)
+
+/** Another value where one stands. */
+const replace = (source: string, path: ReadonlyArray<string | number>, value: unknown): string =>
+  changed(source, (text) => {
+    const { eol, indent } = styleOf(text)
+    const formattingOptions = {
+      insertSpaces: indent !== "\t",
+      tabSize: indent.length,
+      eol
+    }
+    return jsonc.applyEdits(text, jsonc.modify(text, [...path], value, { formattingOptions }))
+  })
+
+/** `keys` from the outermost on, each in the one before it. */
+const nested = (keys: ReadonlyArray<string>, value: unknown): unknown =>
+  keys.reduceRight((inner, key) => ({ [key]: inner }), value)
+
+/** A file in which nothing but blanks and comments stands: the value goes below them. */
+const begin = (source: string, value: unknown): string =>
+  changed(source, (text) => {
+    const { eol, indent } = styleOf(text)
+    const comments = text.trim() === "" ? "" : `${text.trimEnd()}${eol}`
+    return `${comments}${JSON.stringify(value, null, indent).replaceAll("\n", eol)}${eol}`
+  })
 
 interface Target {
   /** Segments as the file spells them. */
@@ -97,8 +104,8 @@ const unset = (text: string, root: Document.Node | null, path: ReadonlyArray<str
   return { text: at < 0 ? text : without(text, parent.node, at) }
 }
 
-const without = (text: string, parent: Document.Node, at: number): string =>
-  text.startsWith(bom) ? `${bom}${remove(text.slice(1), parent.offset, at)}` : remove(text, parent.offset, at)
+const without = (source: string, parent: Document.Node, at: number): string =>
+  changed(source, (text) => remove(text, parent.offset, at))
 
 /**
  * Sets one value. `null` counts as absent in its tier (reading 4.3), so it is how a setting is taken back; `undefined`
@@ -122,14 +129,20 @@ export const set = (text: string, path: ReadonlyArray<string>, value: unknown): 
   if (value === undefined) return unset(text, document.root, path)
   const target = locate(document.root, path)
   if ("problem" in target) return target
-  // jsonc-parser adds nothing to a null: what was to be added takes its place
-  for (let depth = 1; depth < path.length; depth++) {
+  if (target.node !== null) return { text: replace(text, target.path, value) }
+  if (document.root === null) return { text: begin(text, nested(path, value)) }
+  // the innermost that is there takes the rest of the path; a null makes room for it
+  for (let depth = path.length - 1; depth >= 0; depth--) {
     const parent = locate(document.root, path.slice(0, depth))
-    if ("problem" in parent || parent.node?.type !== "null") continue
-    const whole = path.slice(depth).reduceRight((inner, key) => ({ [key]: inner }), value)
-    return { text: apply(text, parent.path, whole, {}) }
+    if ("problem" in parent || parent.node === null) continue
+    const { node } = parent
+    const [key = "", ...rest] = path.slice(depth)
+    if (node.type === "null") return { text: replace(text, parent.path, nested([key, ...rest], value)) }
+    return {
+      text: changed(text, (plain) => append(plain, node.offset, { key, value: nested(rest, value) }, styleOf(plain)))
+    }
   }
-  return { text: apply(text, target.path, value, {}) }
+  return { text }
 }
 
 const patternOf = (item: Document.Node): string | null => {
@@ -138,20 +151,30 @@ const patternOf = (item: Document.Node): string | null => {
   return pattern?.type === "string" ? pattern.value : null
 }
 
-/** Rules as an array: the first one with the pattern takes the mode, or goes without one, else a new one is put at `at`. */
+const setMode = (
+  text: string,
+  path: ReadonlyArray<string | number>,
+  rule: Document.Node | undefined,
+  mode: unknown
+): string =>
+  rule?.type === "object" && !rule.members.some(({ key }) => key === "mode")
+    ? changed(text, (plain) => append(plain, rule.offset, { key: "mode", value: mode }, styleOf(plain)))
+    : replace(text, [...path, "mode"], mode)
+
+/** Rules as an array: the first one with the pattern takes the mode, or goes without one, else a new one is put there. */
 const setInList = (
   text: string,
   path: ReadonlyArray<string | number>,
   list: Document.Node & { readonly type: "array" },
   pattern: string,
   mode: unknown,
-  at = list.items.length
+  put = append
 ): string => {
   const known = list.items.findIndex((item) => patternOf(item) === pattern)
   if (mode === undefined) return known < 0 ? text : without(text, list, known)
   return known >= 0
-    ? apply(text, [...path, known, "mode"], mode, {})
-    : apply(text, [...path, at], { tool_pattern: pattern, mode }, { isArrayInsertion: true })
+    ? setMode(text, [...path, known], list.items[known], mode)
+    : changed(text, (plain) => put(plain, list.offset, { value: { tool_pattern: pattern, mode } }, styleOf(plain)))
 }
 
 /**
@@ -170,8 +193,10 @@ export const allow = (text: string, pattern: string): Edited => {
   if ("problem" in target) return target
   const { node, path } = target
   if (node === null || node.type === "null") return set(text, ["permissions", pattern], "allow")
-  if (node.type === "array") return { text: setInList(text, path, node, pattern, "allow", 0) }
+  if (node.type === "array") return { text: setInList(text, path, node, pattern, "allow", prepend) }
   if (node.type !== "object") return { problem: "permissions is neither an object nor an array in the file" }
   if (node.members.some(({ key }) => key === pattern)) return set(text, ["permissions", pattern], "allow")
-  return { text: apply(text, [...path, pattern], "allow", { getInsertionIndex: () => 0 }) }
+  return {
+    text: changed(text, (plain) => prepend(plain, node.offset, { key: pattern, value: "allow" }, styleOf(plain)))
+  }
 }
