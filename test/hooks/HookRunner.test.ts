@@ -271,7 +271,7 @@ describe("HookRunner", () => {
         assert.deepStrictEqual([outcome.decision, outcome.timed_out], ["error", true])
         assert.strictEqual(outcome.reason, "denied by hook 0 (bash): it did not end within 1000 ms")
         assert.isAtLeast(took, 990)
-        assert.isBelow(took, 3_000)
+        assert.isBelow(took, 20_000, "its children sleep for 60 s")
         assert.isTrue(yield* gone(Number(read(root, "pid"))))
       })))
 
@@ -290,7 +290,7 @@ describe("HookRunner", () => {
       Effect.gen(function*() {
         const began = performance.now()
         const outcome = yield* runner.runPre("bash", asked, recorded().context)
-        assert.isBelow(performance.now() - began, 1_500)
+        assert.isBelow(performance.now() - began, 20_000, "its child sleeps for 60 s")
         assert.deepStrictEqual([outcome.decision, outcome.exit_code, outcome.timed_out], ["allow", 0, false])
         assert.isTrue(yield* gone(Number(read(root, "pid"))))
       })))

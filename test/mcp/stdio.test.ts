@@ -400,7 +400,7 @@ describe("ends", () => {
       yield* Scope.close(scope, Exit.void)
       const took = performance.now() - began
       assert.isAbove(took, 4_900)
-      assert.isBelow(took, 9_000)
+      assert.isBelow(took, 30_000, "it would never end by itself")
       assert.deepStrictEqual(alive(pid), [])
     }).pipe(Effect.provide(layer)))
 
