@@ -86,7 +86,7 @@ const textsIn = (node: Document.Node & { readonly type: "array" }, ast: AST.AST)
   return texts
 }
 
-/** So many are told one by one. */
+/** So many errors are told one by one, and so many warnings: these must not hide those. */
 const maxIssues = 1_000
 
 /** Made when a server is read, which needs more than a look. */
@@ -99,7 +99,7 @@ export class Check {
   readonly overlays = new Map<string, Document.Position | null>()
   /** How many of the issues are errors, told or not. */
   errors = 0
-  private readonly untold = { error: 0, warning: 0 }
+  private readonly counts = { error: 0, warning: 0 }
   readonly tier: Tier
   readonly file: string | undefined
   readonly place: Place
@@ -118,10 +118,8 @@ export class Check {
     message: string
   ): undefined {
     if (severity === "error") this.errors += 1
-    if (this.issues.length >= maxIssues) {
-      this.untold[severity] += 1
-      return undefined
-    }
+    this.counts[severity] += 1
+    if (this.counts[severity] > maxIssues) return undefined
     const position = offset === null ? null : this.place.position(offset)
     const frame = severity === "error" && offset !== null ? this.place.frame(offset) : undefined
     this.issues.push({
@@ -140,7 +138,9 @@ export class Check {
 
   /** Those that were reported, and how many more there are. */
   get found(): ReadonlyArray<FoundIssue> {
-    const more = (["error", "warning"] as const).filter((severity) => this.untold[severity] > 0).map((severity) => ({
+    const more = (["error", "warning"] as const).filter((severity) => this.counts[severity] > maxIssues).map((
+      severity
+    ) => ({
       severity,
       code: "too_many_issues",
       tier: this.tier,
@@ -148,7 +148,7 @@ export class Check {
       key: null,
       line: null,
       column: null,
-      message: `${this.untold[severity]} more ${severity}s of these settings are not listed`
+      message: `${this.counts[severity] - maxIssues} more ${severity}s of these settings are not listed`
     }))
     return more.length === 0 ? this.issues : [...this.issues, ...more]
   }

@@ -366,7 +366,7 @@ describe("4.3 the merge as an operation on tiers", () => {
 describe("4.6 many complaints", () => {
   it("1,000 are told one by one, the others counted; a server among those does not run", () => {
     const servers = Array.from({ length: 1_500 }, (_, i) => [`s${i}`, { command: "x", env: i === 3 ? {} : { A: i } }])
-    const unknown = Array.from({ length: 7 }, (_, i) => [`unknown${i}`, 1])
+    const unknown = Array.from({ length: 1_007 }, (_, i) => [`unknown${i}`, 1])
     const tier = Tiers.fromText(
       "user",
       "/u",
@@ -379,7 +379,8 @@ describe("4.6 many complaints", () => {
       file: "/u",
       message: "499 more errors of these settings are not listed"
     })
-    assert.deepStrictEqual(warnings.map(({ message }) => message), ["7 more warnings of these settings are not listed"])
+    assert.lengthOf(warnings, 1_001)
+    assert.include(warnings.map(({ message }) => message), "7 more warnings of these settings are not listed")
     assert.deepStrictEqual(mcp_servers, ["s3"])
   })
 })
